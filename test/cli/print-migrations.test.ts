@@ -2,10 +2,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/internal'
+import { read, root } from '../project'
 import { temporaryFolder } from '../temporary-folder'
 import { runCli } from './built-cli'
 
-const migrations = join(__dirname, '..', '..', 'migrations')
+const migrations = join(root, 'migrations')
 const folder = temporaryFolder()
 
 describe('shedlock-orm sql', () => {
@@ -112,7 +113,7 @@ describe('names that code needs too', () => {
 describe('shedlock-orm --help', () => {
   it('prints the exit statuses and the version', async () => {
     expect((await runCli(['--help'])).stdout).toMatch(/Exit status:\n {2}0 /)
-    const { version } = JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as {
+    const { version } = JSON.parse(read('package.json')) as {
       version: string
     }
     expect((await runCli(['--version'])).stdout).toBe(`${version}\n`)

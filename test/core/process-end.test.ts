@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from '@jest/globals'
+import { root } from '../project'
 
 /** @returns the last line that a process printed before it ended by itself */
 async function lastLineOf(script: string): Promise<string | undefined> {
-  const options = { cwd: join(__dirname, '../..'), timeout: 60_000 }
+  const options = { cwd: root, timeout: 60_000 }
   const run = await promisify(execFile)(process.execPath, ['--require', 'tsx/cjs', '--eval', script], options)
   return run.stdout.trim().split('\n').at(-1)
 }

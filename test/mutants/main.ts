@@ -9,6 +9,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findBackends } from '../backends/find-backends'
 import { generateClients } from '../prisma/generate-clients'
+import { root } from '../project'
 import { groups, type Group } from './groups'
 
 interface Mutant {
@@ -18,7 +19,6 @@ interface Report {
   readonly files: Readonly<Record<string, { readonly mutants: readonly Mutant[] }>>
 }
 
-const root = join(__dirname, '../..')
 const cache = join(root, 'node_modules/.cache/mutants')
 const page = join(root, 'docs/maintainers/mutants.md')
 /** One file's row in the page's table. */

@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from '@jest/globals'
@@ -9,10 +8,10 @@ import { afterTest } from '../after-test'
 import { describeBackends } from '../backends'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
+import { read, root } from '../project'
 
-const root = join(__dirname, '..', '..')
 const folder = join(root, 'prisma')
-const tables = readFileSync(join(root, 'docs', 'tables.md'), 'utf8')
+const tables = read('docs/tables.md')
 /** What the page says a migration of Prisma holds. */
 const RENAME = /^```sql\n(alter table "shedlock" rename to [^]*?)^```$/m
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { basename, join, relative } from 'node:path'
 import { BrokenCopy, type Break } from '../../scripts/broken-copy'
+import { root } from '../project'
 
-const root = join(__dirname, '../..')
 const OPTIONS = ['--bundle', '--packages=external', '--platform=node', '--target=node20', '--tsconfig-raw={}']
 
 /** A program of the tests as one file: its processes start without a compiler. @param breaks to put into the sources before */

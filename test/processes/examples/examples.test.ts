@@ -2,9 +2,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '../../eventually'
+import { root } from '../../project'
 import { Instance } from './instance'
 import { migratedDatabase } from './migrated-database'
-import { own, root } from './programs'
+import { own } from './programs'
 
 const compiled = join(root, 'examples/dist')
 const TICK = 2_000

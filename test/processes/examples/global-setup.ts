@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import findBackends from '../../jest/global-setup'
-import { APPS, own, root } from './programs'
+import { root } from '../../project'
+import { APPS, own } from './programs'
 
 /** What the programs import of what the root's package.json does not have. */
 const IMPORTED = [

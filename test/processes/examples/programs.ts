@@ -1,17 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { read } from '../../project'
 
 /** The files of an app: their names without `.ts`, and their texts. */
 type Programs = ReadonlyMap<string, string>
 
-export const root = join(__dirname, '../../..')
 /** What the root's package.json does not have. */
 export const own = join(__dirname, 'node_modules')
 
 /** The `ts scheduler` blocks of a page. */
 function ofPage(page: string, change: (text: string, file: string) => string): Map<string, string> {
-  const text = readFileSync(join(root, page), 'utf8')
-  const blocks = text.matchAll(/^```ts scheduler\n\/\/ (\S+)\.ts\n(.*?)^```$/gms)
+  const blocks = read(page).matchAll(/^```ts scheduler\n\/\/ (\S+)\.ts\n(.*?)^```$/gms)
   return new Map([...blocks].map(([, file = '', program = '']) => [file, change(program, file)]))
 }
 

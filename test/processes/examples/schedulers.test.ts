@@ -5,12 +5,13 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import type * as Croner from 'croner'
 import { afterFile } from '../../after-test'
 import { eventually } from '../../eventually'
+import { read, root } from '../../project'
 import { canFakeTime, clockOf } from '../fake-time'
 import { startApp, type Instance } from './instance'
 import { migratedDatabase } from './migrated-database'
-import { APPS, own, root } from './programs'
+import { APPS, own } from './programs'
 
-const page = readFileSync(join(root, 'docs/schedulers.md'), 'utf8')
+const page = read('docs/schedulers.md')
 const FIRES = 5
 const LONG = { timeout: 60_000 }
 

@@ -3,8 +3,8 @@ import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
+import { root } from '../../project'
 import { temporaryFolder } from '../../temporary-folder'
-import { root } from './programs'
 
 const example = join(root, 'examples/stackblitz')
 

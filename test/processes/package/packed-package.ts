@@ -1,11 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { root } from '../../project'
 import { unpack } from '../versions/pack-revision'
 
+export { root }
 export { temporaryFolder } from '../../temporary-folder'
 
-export const root = join(__dirname, '../../..')
 export const installed = (path: string): string => join(root, 'node_modules', path)
 
 interface Manifest {

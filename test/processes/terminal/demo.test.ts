@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from '@jest/globals'
 import { afterTest } from '../../after-test'
 import { eventually } from '../../eventually'
+import { root } from '../../project'
 import { openTerminal, type Screen } from './terminal'
 
-const root = join(__dirname, '../../..')
 const HEADER = /^ {2}second +A/
 const ROW = /^ {2}\d\d:\d\d:\d\d /
 

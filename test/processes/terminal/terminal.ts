@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Terminal, type IBufferLine } from '@xterm/headless'
+import { root } from '../../project'
 
 export interface Size {
   readonly columns: number
@@ -37,7 +38,7 @@ export function openTerminal(
   const quoted = command.map((word) => `'${word}'`).join(' ')
   const inside = `tty > '${device}'; stty cols ${columns} rows ${rows}; exec ${quoted}`
   const child = spawn('script', ['--quiet', '--return', '--command', inside, '/dev/null'], {
-    cwd: join(__dirname, '../../..'),
+    cwd: root,
     env: { ...process.env, ...PERSON, ...env },
   })
   const terminal = new Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true })

@@ -1,8 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-
-const root = join(__dirname, '../../..')
+import { root } from '../../project'
 
 /** Before the first release: the first revision with the methods of `provider.table`. */
 const FIRST = 'eae7fd3'
