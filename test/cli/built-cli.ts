@@ -64,7 +64,7 @@ export function startCli(args: readonly string[], env: Readonly<Record<string, s
   return { child, up, ended: once(child, 'exit'), said: (stream) => written[stream] }
 }
 
-/** What it has written so far. */
+/** Collects the output of a process as it arrives. */
 function writtenBy(child: ChildProcessWithoutNullStreams) {
   const written = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const)

@@ -19,7 +19,7 @@ const IN_ZONE: Readonly<Record<string, (zone: string) => Options>> = {
   pg: (zone) => ({ options: `-c TimeZone=${zone}` }),
   mariadb: (zone) => ({ initSql: `set time_zone = '${OFFSETS[zone] ?? zone}'` }),
 }
-/** A pool of three connections at most, whichever adapter has it. MariaDB's opens them all at once unless told otherwise. */
+/** At most three connections, for any adapter. Without `minimumIdle`, the adapter for MariaDB opens all of them at once. */
 const POOL: Options = { max: 3, connectionLimit: 3, minimumIdle: 1, pool: { max: 3 } }
 
 interface Variant {

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import type { SqlLockProvider } from '../../src/sql/internal'
 import type { observeLockTable } from './lock-table-observer'
 
-/** Asks all that is asked about one lock, without a slot and with one. */
+/** Runs every operation on one lock, first without a slot and then with one. */
 export async function everyQuestion(
   provider: SqlLockProvider,
   table: ReturnType<typeof observeLockTable>,

@@ -12,24 +12,24 @@ describe('InMemoryLockProvider', () => {
   }).forEach(registerConcurrently)
 
   it('keeps held locks, slots and tokens, however many names come after them', async () => {
-    // The tokens of one millisecond lie ahead of the clock.
+    // Several acquisitions in one millisecond get tokens that are ahead of the clock.
     jest.useFakeTimers()
     afterTest(() => jest.useRealTimers())
-    const provider = new InMemoryLockProvider()
+    const storage = new InMemoryLockProvider()
     const lockAtMostFor = '1h'
     const use = async (name: string): Promise<number> => {
-      await using lock = await provider.lock({ name, lockAtMostFor })
+      await using lock = await storage.lock({ name, lockAtMostFor })
       return Number(await lock?.fencingToken())
     }
-    await provider.lock({ name: 'held', lockAtMostFor })
+    await storage.lock({ name: 'held', lockAtMostFor })
     const slot = { name: 'slot', lockAtMostFor, slot: Date.now() }
-    await (await provider.lock(slot))?.unlock()
+    await (await storage.lock(slot))?.unlock()
     jest.advanceTimersByTime(1_000)
     await use('token')
     const token = await use('token')
     for (let name = 0; name < 300; name++) await use(`other ${name}`)
-    expect(await provider.lock({ name: 'held', lockAtMostFor })).toBeUndefined()
-    expect(await provider.lock(slot)).toBeUndefined()
+    expect(await storage.lock({ name: 'held', lockAtMostFor })).toBeUndefined()
+    expect(await storage.lock(slot)).toBeUndefined()
     expect(await use('token')).toBeGreaterThan(token)
   })
 })

@@ -30,7 +30,7 @@ export function prismaSettings(dialect: DialectName, settings: SessionSettings):
   return isMySqlLike(dialect) ? { initSql: setStatement(settings) } : { options: startOptions(settings) }
 }
 
-/** Options of drivers for MySQL, which by default count the rows that a statement finds, for those that it changes. */
+/** Driver options for MySQL with which a statement counts the rows that it changes. By default it counts those that it finds. */
 export const COUNT_CHANGED_ROWS = {
   TypeORM: { extra: { flags: ['-FOUND_ROWS'] } },
   Prisma: { foundRows: false },

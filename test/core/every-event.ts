@@ -3,7 +3,7 @@ import { provider, storage } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 
-/** Makes every event happen, with an executor of the faulty provider. */
+/** Triggers every event of an executor whose provider is the faulty one. */
 export async function everyEvent(executor: LockingTaskExecutor): Promise<unknown[]> {
   const outcomes: unknown[] = []
   const run = async (work: Promise<unknown>) =>

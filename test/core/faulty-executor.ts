@@ -3,15 +3,15 @@ import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/intern
 import { FaultyLockProvider } from './faulty-lock-provider'
 import { recorder } from './recorder'
 
-/** Locks in memory. */
+/** Keeps locks in memory. */
 export let storage: InMemoryLockProvider
-/** Before them, and fails when it is told to. */
+/** Wraps `storage`, and fails on demand. */
 export let provider: FaultyLockProvider
 export let executor: LockingTaskExecutor
-/** The events of the executor. */
+/** The events that the executor has reported. */
 export let heard: string[]
 
-/** Makes these anew for each test of the file or block that calls this. */
+/** Creates all of these again before each test of the file or block that calls this. */
 export function useFaultyExecutor(): void {
   beforeEach(() => {
     storage = new InMemoryLockProvider()

@@ -14,6 +14,8 @@ import { promiseWithResolvers } from '../promise-with-resolvers'
 
 type Callbacks = Parameters<typeof leaderElection>[2]
 
+const doNothing: Callbacks = { onElected: () => undefined, onError: () => undefined }
+
 /** How often the leader's lock was extended. */
 let extended = 0
 
@@ -125,7 +127,7 @@ it('a database that does not answer is reported, and tried again', async () => {
   expect(errors).toEqual([failure])
 })
 
-it('work may end with the reason of the signal, which aborts as soon as shutdown() is called', async () => {
+it('shutdown() aborts the signal at once, and work may reject with its reason', async () => {
   const errors: unknown[] = []
   const election = stand(new InMemoryLockProvider(), {
     onElected: ({ signal }) =>
@@ -153,7 +155,7 @@ it('shutdown() names the lock of work that does not end within its timeout', asy
   work.resolve()
 })
 
-it('a leader is none once its lease is over, even if nothing could run to tell it', async () => {
+it('isLeader() is false once the lease is over, even while the event loop is blocked', async () => {
   const election = stand(new InMemoryLockProvider(), { onElected: () => undefined }, '100ms')
   await eventually(() => expect(election.isLeader()).toBe(true))
   const longAfter = performance.now() + 10_000
@@ -172,8 +174,7 @@ it.each([
     asked++
     return Promise.reject(new LockError('TIMEOUT', 'no answer'))
   })
-  const callbacks = { onElected: () => undefined, onError: () => undefined }
-  const election = leaderElection(provider, { name: 'leader', lockAtMostFor, interval }, callbacks)
+  const election = leaderElection(provider, { name: 'leader', lockAtMostFor, interval }, doNothing)
   await jest.advanceTimersByTimeAsync(pause - 1)
   expect(asked).toBe(1)
   await jest.advanceTimersByTimeAsync(1)
@@ -194,8 +195,7 @@ it('keeps no timer after shutdown(), even if an attempt was under way', async ()
   const provider = providerOf(() =>
     answer.promise.then(() => Promise.reject(new LockError('TIMEOUT', 'no answer'))),
   )
-  const callbacks = { onElected: () => undefined, onError: () => undefined }
-  const election = leaderElection(provider, { name: 'leader', lockAtMostFor: '1h' }, callbacks)
+  const election = leaderElection(provider, { name: 'leader', lockAtMostFor: '1h' }, doNothing)
   const stopped = election.shutdown()
   answer.resolve()
   await stopped

@@ -103,7 +103,7 @@ describe('runNow', () => {
     expect(results).toEqual([skip, skip])
   })
 
-  it('is for one job: what its call runs afterwards keeps its slot', async () => {
+  it('applies to one job: another job that its call runs afterwards keeps its slot', async () => {
     const job = send(() => 1)
     const other = executor.wrap({ ...lock, name: 'other', slot: () => due }, () => 2)
     await Promise.all([job(), other()])

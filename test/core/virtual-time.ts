@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest } from '@jest/globals'
 
-/** In each test of the file or block that calls this, time is virtual, and at its end no timer is left. */
+/** Makes time virtual in each test of the file or block that calls this, and checks that the test leaves no timer. */
 export function useVirtualTime(): void {
   beforeEach(() => {
     jest.useFakeTimers()

@@ -124,7 +124,7 @@ describe('the executor', () => {
     ['is already held', { reason: 'held' }],
     ['is held until 2026-11-21T03:00:00.000Z (host/7)', { reason: 'held', holder }],
     ['was already acquired for this slot or a later one', { reason: 'already-run', holder }],
-  ])('throws, if it is to, that the lock %s', async (why, refusal) => {
+  ])("with onSkip: 'throw' says that the lock %s", async (why, refusal) => {
     const refusing = new LockingTaskExecutor(providerOf(() => Promise.resolve(refusal)))
     await expect(refusing.executeWithLock({ ...job, onSkip: 'throw' }, () => 'skipped')).rejects.toThrow(
       `Lock 'job' ${why} – the task was skipped.`,

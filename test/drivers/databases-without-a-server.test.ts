@@ -13,7 +13,7 @@ const TAKEN: Answer = { changed: 1 }
 const outcome = (value: string): Answer => ({ rows: [{ outcome: value }] })
 
 type Type = readonly [column_type: string, max_length: number | null]
-/** What a catalog says of the columns that the migration makes. */
+/** Returns the rows of a catalog for the columns that the migration creates. */
 const columnsOf = (names: readonly string[], name: Type, time: Type, lockedBy: Type, unique_keys = 1) =>
   [name, time, time, lockedBy].map(([column_type, max_length], index) => ({
     ...{ column_name: names[index] ?? '', column_type, max_length, nullable: 0 },
@@ -128,7 +128,7 @@ describe.each(names)("TypeORM's driver for %s, with a fake client", (name) => {
     expect(values.filter((value) => value === 60 * 86_400_000)).toHaveLength(leases)
   })
 
-  it('retries after a transient error and where no writes are accepted, but not after another error', async () => {
+  it('retries after a lost race and on a server that accepts no writes, but not after another error', async () => {
     for (const code of driver.retried) {
       const busy = await connect(name, [{ code, message: 'try again' }, held])
       expect(await busy.lock()).toBeUndefined()

@@ -42,7 +42,7 @@ export const ADAPTERS: readonly Adapter[] = [
   { name: 'libsql', backends: /^sqlite-memory$/, provider: 'sqlite', make: () => libsql(':memory:') },
 ]
 
-/** The first one for a backend. */
+/** Returns the first adapter for a backend. */
 export function adapterFor(backend: string): Adapter {
   const adapter = ADAPTERS.find(({ backends }) => backends.test(backend))
   if (!adapter) throw new Error(`Prisma has no adapter for ${backend}.`)

@@ -136,7 +136,10 @@ export class Witness {
     if (!owner.startsWith('paused by ')) this.lastTaken.set(name, this.world.now)
   }
 
-  /** A statement changed no row. Checks that the release of an unused lock changes its row even if its lease is over, so that its slot can be acquired again. */
+  /**
+   * A statement changed no row. Checks that the release of an unused lock changes its row even if its lease is over, so that its slot
+   * can be acquired again.
+   */
   onNothing({ process, statement, values: { name = '', lockedBy, unlockedBy } }: Request): void {
     if (unlockedBy === undefined || this.database.table.row(name)?.locked_by !== lockedBy) return
     if (statement.pieces.some((piece) => piece.includes('"locked_at" = ')))

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 
-/** Locks the row of a lock in a transaction, until what it returns is called. */
+/** Locks the row of a lock in a transaction. @returns a function that ends the transaction */
 export async function blockRow(dataSource: DataSource, name: string): Promise<() => Promise<void>> {
   const blocker = dataSource.createQueryRunner()
   await blocker.startTransaction()

@@ -117,6 +117,7 @@ describe('a form', () => {
     [{ action: 'drop', name: 'job' }, 404],
     [{ action: 'constructor', name: 'job' }, 404],
     [{ ...PAUSE, provider: '__proto__' }, 404],
+    [{ action: 'release', name: 'job' }, 409],
     [{ action: 'resume', name: 'nobody', owner: 'x' }, 409],
   ])('for what is not there, %j, changes nothing', async (asked: Record<string, string>, status) => {
     const { provider, post } = await openPage()

@@ -23,7 +23,12 @@ export function signIn(
   next()
 }
 
-/** Mounts the handler in a server, behind the sign-in. @param left what a parser may leave as the body of the next request @returns the server's port */
+/**
+ * Mounts the handler in a server, behind `signIn`.
+ *
+ * @param left what a parser may leave as the body of the next request
+ * @returns the server's port
+ */
 export type Listen = (handle: Handle, left: () => unknown) => Promise<number>
 
 /** Names and values that mean something to JavaScript, to a parser or to the page. */
@@ -72,8 +77,8 @@ const ANN = { 'x-user': 'ann' }
 const FORM = { type: 'application/x-www-form-urlencoded', body: 'for=1h&reason=migration' }
 
 /**
- * Sends bodies to the page, of a visitor whom the app has signed in, who may do everything, and of others. Each request must be answered by the page or by a parser, and
- * the handler must never reject.
+ * Sends bodies to the page, both from a visitor who has signed in and may do everything, and from others. The page or a parser must
+ * answer each request, and the handler must never reject.
  *
  * @param ofForm the status for a right form in the end
  */

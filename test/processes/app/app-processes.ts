@@ -21,7 +21,7 @@ export class AppProcesses<Of extends Identity = Plan> {
   readonly #all: AppProcess[] = []
   readonly #directory = mkdtempSync(join(tmpdir(), 'shedlock-processes-'))
 
-  /** @param seed that of the first process; the next ones have the next ones @param program default: that of the workers */
+  /** @param seed of the first process, plus one for each further process @param program default: that of the workers */
   constructor(
     private readonly seed = 0,
     private readonly program?: string,
