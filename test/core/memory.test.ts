@@ -1,13 +1,15 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
+import { checkLockConfiguration, InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
 const RUNS = 300
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
+
+const alive = (refs: readonly WeakRef<object>[]): number => refs.filter((ref) => ref.deref()).length
 
 /** Collects garbage; what was only just referred to is garbage from the next turn on. */
 async function collectGarbage(): Promise<void> {
@@ -23,7 +25,6 @@ it('memory does not keep the past runs of a job that starts itself again inside 
   // One for each run, because only these show that the scopes of ended runs go: a scope that has ended refers to nothing else.
   const providers: WeakRef<object>[] = []
   const kept = promiseWithResolvers<readonly number[]>()
-  const alive = (refs: readonly WeakRef<object>[]): number => refs.filter((ref) => ref.deref()).length
   const job = (): void => {
     const provider = new InMemoryLockProvider()
     providers.push(new WeakRef(provider))
@@ -38,4 +39,22 @@ it('memory does not keep the past runs of a job that starts itself again inside 
   }
   job()
   for (const count of await kept.promise) expect(count).toBeLessThan(RUNS / 10)
+})
+
+it('memory does not keep locks that have expired', async () => {
+  let now = 0
+  const provider = new InMemoryLockProvider({ now: () => now })
+  const leases: WeakRef<object>[] = []
+  const lock = async (name: string): Promise<void> => {
+    const configuration = checkLockConfiguration({ name, lockAtMostFor: '1h' }).configuration
+    const answer = await provider.acquire(configuration)
+    if ('lease' in answer) leases.push(new WeakRef(answer.lease))
+  }
+  for (let index = 0; index < RUNS; index++) {
+    await lock(`lock ${index}`)
+    now += 4_000_000
+  }
+  await collectGarbage()
+  expect(leases).toHaveLength(RUNS)
+  expect(alive(leases)).toBeLessThan(RUNS / 2)
 })

@@ -92,3 +92,10 @@ describe('the fencing token', () => {
     expect(await (await provider.lock(plain))?.fencingToken()).toBeGreaterThan(before ?? Infinity)
   })
 })
+
+it('a lock in memory that was last acquired without a slot still remembers its slots, however many names there are', async () => {
+  const names = Array.from({ length: 300 }, (_, index) => `other ${index}`)
+  for (const other of [job, { name: job.name }, ...names.map((name) => ({ name }))])
+    await (await provider.lock({ lockAtMostFor: '10m', ...other }))?.unlock()
+  expect(await executor.executeWithLock(job, () => 1)).toEqual({ executed: false, reason: 'already-run' })
+})

@@ -23,7 +23,7 @@ export const groups: readonly Group[] = [
   {
     name: 'in-memory',
     files: /^src\/core\/in-memory/,
-    tests: ['test/conformance/in-memory.test.ts', 'test/core/@(shutdown|slot|wait).test.ts'],
+    tests: ['test/conformance/in-memory.test.ts', 'test/core/@(memory|shutdown|slot|wait).test.ts'],
     backends: 'sqlite',
   },
   {
