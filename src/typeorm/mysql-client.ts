@@ -6,15 +6,17 @@ import { Preparation, runText, type DriverConnection } from './run-statement'
 
 type MySqlResult = SqlRow[] | { affectedRows: number }
 
+/** Takes a callback, because mysql2's promise API captures a stack trace on each call, which doubles the cost. */
+type Send = (
+  statement: string | { readonly sql: string; readonly typeCast: typeof asTyped },
+  values: unknown[],
+  callback: (error: Error | null, result: MySqlResult) => void,
+) => unknown
+
 /** What this library uses of a mysql2 connection. The older mysql driver has no `execute`. */
 interface MySqlConnectionLike {
-  /** Takes a callback, because mysql2's promise API captures a stack trace on each call, which doubles the cost. */
-  execute?(
-    statement: string | { readonly sql: string; readonly typeCast: true },
-    values: unknown[],
-    callback: (error: Error | null, result: MySqlResult) => void,
-  ): unknown
-  query?: unknown
+  readonly execute?: Send
+  readonly query?: Send
   destroy?(): void
   readonly config?: { readonly typeCast?: unknown }
 }
@@ -44,13 +46,14 @@ export function mysqlConnection(): DriverConnection {
         connection.execute &&
         nameAmong(statementsOn(connection), text) !== undefined
       )
-        return preparation.run(on, text, values, () => execute(connection, text, values))
+        return preparation.run(on, text, values, () => send(connection, 'execute', text, values))
       // Aurora's Data API has no connection, and binds the values itself.
       if (!connection.query) return runText(on.queryRunner, text, values)
       // A question mark in a quoted name is not a placeholder.
       let position = 0
       const fill = (part: string): string => (part === '?' ? literal(values[position++]) : part)
-      return runText(on.queryRunner, text.replace(/`[^`]*`|\?/g, fill), undefined)
+      const filled = text.replace(/`[^`]*`|\?/g, fill)
+      return preparation.run(on, filled, [], () => send(connection, 'query', filled, []))
     },
   }
 }
@@ -64,7 +67,12 @@ function statementsOn(connection: object): Map<string, string> {
   return names
 }
 
-function execute(connection: MySqlConnectionLike, text: string, values: unknown[]): Promise<StatementResult> {
+function send(
+  connection: MySqlConnectionLike,
+  method: 'execute' | 'query',
+  text: string,
+  values: unknown[],
+): Promise<StatementResult> {
   return new Promise((resolve, reject) => {
     const answer = (error: Error | null, result: MySqlResult): void => {
       if (error) reject(error)
@@ -72,9 +80,14 @@ function execute(connection: MySqlConnectionLike, text: string, values: unknown[
     }
     const { typeCast = true } = connection.config ?? {}
     // How the app reads its own values must not change what a lock reads. But options cost a fifth of a statement's time.
-    const statement = typeCast === true ? text : ({ sql: text, typeCast: true } as const)
-    connection.execute?.(statement, values, answer)
+    const statement = typeCast === true ? text : { sql: text, typeCast: asTyped }
+    connection[method]?.(statement, values, answer)
   })
+}
+
+/** Reads a value by the type of its column. Only a function overrides one that the app has given to the pool. */
+function asTyped(_field: unknown, next: () => unknown): unknown {
+  return next()
 }
 
 function literal(value: unknown): string {
