@@ -48,7 +48,7 @@ export function idleConnection<Connection>(
       return await work(await one.connection)
     } catch (error) {
       // It may never have been opened.
-      if (!one.isRetired) retire(one)
+      retire(one)
       throw error
     } finally {
       one.users--
