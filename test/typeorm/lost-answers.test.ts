@@ -28,10 +28,10 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
   let opened: OpenDatabase
   let table: ReturnType<typeof observeLockTable>
   const open = (options: object = {}): Promise<DataSource> => opened.connect(options, afterTest)
-  const throughProxy = async (): Promise<{ dataSource: DataSource; proxy: TcpProxy }> => {
+  const throughProxy = async (options: object = {}): Promise<{ dataSource: DataSource; proxy: TcpProxy }> => {
     const proxy = await TcpProxy.listen((opened.database.typeOrm as { port: number }).port)
     afterTest(() => proxy.close())
-    return { dataSource: await open({ host: '127.0.0.1', port: proxy.port }), proxy }
+    return { dataSource: await open({ ...options, host: '127.0.0.1', port: proxy.port }), proxy }
   }
 
   beforeAll(async () => {
@@ -76,6 +76,16 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     const before = await lockedAt('slow')
     await unblock()
     await expectFreed('slow', before)
+  })
+
+  it('closes the only connection of a pool if its host has fallen silent, so that the next lock has another', async () => {
+    const { dataSource, proxy } = await throughProxy({ poolSize: 1 })
+    const provider = typeOrmLockProvider(dataSource, { timeLimit: '1s' })
+    const job = { name: 'silent', lockAtMostFor }
+    await (await provider.lock(job))?.unlock()
+    proxy.silence()
+    await expect(provider.lock(job)).rejects.toEqual(lockError('TIMEOUT'))
+    expect(await provider.lock(job)).toBeDefined()
   })
 
   it.each([
