@@ -68,7 +68,7 @@ export function modelText(
       `  ${field.padEnd(9)} ${type.padEnd(width)} ${attributes}`.trimEnd(),
     ),
     '',
-    ...(table === 'ShedLock' ? [] : [`  @@map(${quoted(table)})`]),
+    `  @@map(${quoted(table)})`,
     ...(schema === undefined ? [] : [`  @@schema(${quoted(schema)})`]),
     '}',
   ]
