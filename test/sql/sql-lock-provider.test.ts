@@ -14,14 +14,25 @@ it('lockedBy has up to 218 characters, with which an owner fits into its column'
   expect(() => new SqlLockProvider(clientOf(untouched), dialects.sqlite, { lockedBy })).not.toThrow()
 })
 
+it('names of tables and columns have up to 63 bytes on PostgreSQL, and blanks, but not at the end', () => {
+  const options = { tableName: ' a table', columnNames: { name: `${'ä'.repeat(31)}a` } }
+  expect(() => new SqlLockProvider(clientOf(untouched), dialects.postgres, options)).not.toThrow()
+})
+
 it.each([
   [{ lockedBy: 'a\nb' }, 'lockedBy must be a string of 1 to 218 characters without control characters'],
   ...[5, '', ' ', 'x'.repeat(219)].map((lockedBy) => [{ lockedBy }, 'lockedBy must be a string'] as const),
   [{ lockedBy: 'paused by me' }, "lockedBy begins with 'paused by', which marks a pause"],
   [{ timeLimit: 0 }, 'timeLimit is 0, so the database could never answer in time'],
   [{ table: 'shedlock' }, 'lock provider options'],
+  [{ tableName: ' ' }, 'tableName is empty'],
+  [{ columnNames: { lockUntil: '' } }, 'columnNames.lockUntil is empty'],
+  [{ columnNames: { name: 'LOCKED_AT' } }, 'one name for two columns (LOCKED_AT, lock_until, locked_at,'],
+  [{ schema: 'a\nb' }, 'schema "a\\nb" contains control characters'],
+  [{ tableName: 'locks ' }, "tableName 'locks ' ends with a blank – choose a name that postgres allows"],
+  [{ columnNames: { name: 'ä'.repeat(32) } }, `columnNames.name '${'ä'.repeat(32)}' is longer than 63 bytes`],
 ])('the options %p are refused, with the reason', (options, reason) => {
-  expect(() => new SqlLockProvider(clientOf(untouched), dialects.sqlite, options as never)).toThrow(
+  expect(() => new SqlLockProvider(clientOf(untouched), dialects.postgres, options as never)).toThrow(
     lockError('INVALID_CONFIGURATION', reason),
   )
 })
