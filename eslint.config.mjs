@@ -16,7 +16,7 @@ const notInstalled = Object.keys(NEEDED).filter((folder) => !existsSync(`${NEEDE
 export default tseslint.config(
   {
     ignores: [
-      ...['**/dist', 'coverage', '**/node_modules', '.programs-*', 'site/.vitepress/cache'],
+      ...['**/dist', 'coverage', '**/node_modules', '.programs-*', 'site/.vitepress/{cache,.temp}'],
       ...notInstalled,
       // These need generated Prisma clients, or are some.
       'test/documentation/taken-for-granted.ts',

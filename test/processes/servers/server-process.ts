@@ -110,7 +110,7 @@ export class ServerProcess {
         await this.ask()
         return
       } catch (error) {
-        if (attempt > 1_200) throw error
+        if (attempt > 1_200 || !this.#child || !isRunning(this.#child)) throw error
         await sleep(50)
       }
     }
