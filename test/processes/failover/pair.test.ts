@@ -16,7 +16,7 @@ const PAIRS = [
   { backend: 'mariadb', start: mariaDbPair, isInstalled: hasMariaDb, wait: 'select sleep(0.3)' },
 ]
 /** The time limit of calls that are expected to fail, in milliseconds. */
-const SHORT = '3s'
+const SHORT = 3_000
 const ignored = (): void => undefined
 
 describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait }) => {
