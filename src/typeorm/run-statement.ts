@@ -24,7 +24,7 @@ export interface DriverConnection {
 export async function runText(
   queryRunner: QueryRunnerLike,
   text: string,
-  values: unknown[] | undefined = [],
+  values: unknown[] = [],
 ): Promise<StatementResult> {
   if (queryRunner.updateDDL && /^(create|drop) /.test(text)) {
     await queryRunner.updateDDL(text)

@@ -45,13 +45,10 @@ it('memory does not keep locks that have expired', async () => {
   let now = 0
   const provider = new InMemoryLockProvider({ now: () => now })
   const leases: WeakRef<object>[] = []
-  const lock = async (name: string): Promise<void> => {
-    const configuration = checkLockConfiguration({ name, lockAtMostFor: '1h' }).configuration
+  for (let index = 0; index < RUNS; index++) {
+    const { configuration } = checkLockConfiguration({ name: `lock ${index}`, lockAtMostFor: '1h' })
     const answer = await provider.acquire(configuration)
     if ('lease' in answer) leases.push(new WeakRef(answer.lease))
-  }
-  for (let index = 0; index < RUNS; index++) {
-    await lock(`lock ${index}`)
     now += 4_000_000
   }
   await collectGarbage()

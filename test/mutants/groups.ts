@@ -2,7 +2,7 @@
 export interface Group {
   readonly name: string
   readonly files: RegExp
-  /** Globs. Without tests that start processes, read the project's text, measure memory, or take minutes. */
+  /** Globs. Without tests that start processes, read the project's sources, or take minutes. */
   readonly tests: readonly string[]
   readonly backends: string
 }
@@ -92,14 +92,20 @@ export const groups: readonly Group[] = [
       'test/typeorm/!(guard).test.ts',
       'test/conformance/passed-client.test.ts',
       'test/drivers/@(databases-without-a-server|server-errors|unsent-statements).test.ts',
-      'test/sql/@(pool|sqlite-file).test.ts',
+      'test/conformance/@(character-sets|mysql-sessions).test.ts',
+      'test/sql/@(columns-and-values|pool|sqlite-file).test.ts',
     ],
     backends: 'sqlite,postgres,mariadb',
   },
   {
     name: 'prisma',
     files: /^src\/prisma\/(?!guard)/,
-    tests: ['test/prisma/!(guard|process-end).test.ts', 'test/conformance/passed-client.test.ts'],
+    tests: [
+      'test/prisma/!(guard|process-end).test.ts',
+      'test/conformance/passed-client.test.ts',
+      'test/options/refusals.test.ts',
+      'test/sql/migrations.test.ts',
+    ],
     backends: 'sqlite,postgres,mariadb',
   },
 ]

@@ -100,8 +100,12 @@ export class ServerProcess {
 
   /** Starts the server if it has ended by itself, and waits until it answers. */
   async revive(): Promise<void> {
-    if (this.#child && isRunning(this.#child)) await this.#whenReady()
+    if (this.#isRunning) await this.#whenReady()
     else await this.start()
+  }
+
+  get #isRunning(): boolean {
+    return this.#child !== undefined && isRunning(this.#child)
   }
 
   async #whenReady(): Promise<void> {
@@ -110,7 +114,7 @@ export class ServerProcess {
         await this.ask()
         return
       } catch (error) {
-        if (attempt > 1_200 || !this.#child || !isRunning(this.#child)) throw error
+        if (attempt > 1_200 || !this.#isRunning) throw error
         await sleep(50)
       }
     }
