@@ -78,8 +78,10 @@ const PRISMA = 'PRISMA'
 })
 class DatabaseModule {}
 
-// Long enough for the first connection of a busy machine: the wrong order waits for it.
+// The wrong order waits for this long.
 const timeLimit = '2s'
+// On a busy machine Prisma's first query takes seconds.
+const prismaTimeLimit = '1m'
 
 let ofPrisma: LockProvider
 
@@ -100,7 +102,7 @@ let ofPrisma: LockProvider
       inject: [getTransactionToken()],
       useFactory: (client: PrismaClient) => ({
         lockProvider: typeOrmLockProvider(dataSource, { timeLimit }),
-        lockProviders: { prisma: (ofPrisma = prismaLockProvider(client, { timeLimit })) },
+        lockProviders: { prisma: (ofPrisma = prismaLockProvider(client, { timeLimit: prismaTimeLimit })) },
       }),
     }),
   ],
