@@ -31,8 +31,6 @@ export async function tooWideAt(page: Page, step: number): Promise<number[]> {
   const widths: number[] = []
   for (let width = 320; width <= 1_920; width += step) {
     await page.setViewportSize({ width, height: 800 })
-    // The page refreshes itself, and would now and then do so during the next line.
-    await page.reload()
     if ((await excessOf(page)) > 0) widths.push(width)
   }
   return widths
