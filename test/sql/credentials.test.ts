@@ -55,11 +55,11 @@ describeBackends(servers)('A URL with a password for $name', (backend) => {
     const options = { type: backend.dialect, url, poolSize: 2 } as DataSourceOptions
     const dataSource = await new DataSource(options).initialize()
     afterTest(() => dataSource.destroy())
-    // From now on no new connection is let in, and the first one is in use.
-    await administer(refuse)
     const busy = dataSource.createQueryRunner()
     await busy.connect()
     afterTest(() => busy.release())
+    // From now on no new connection is let in, and the first one is in use.
+    await administer(refuse)
     expect(await logged(typeOrmLockProvider(dataSource, { timeLimit: '1s' }))).not.toContain(SECRET)
   })
 })
