@@ -44,8 +44,7 @@ export function prismaLockProvider(
   prisma: PrismaClientLike,
   options: PrismaLockProviderOptions = {},
 ): SqlLockProvider {
-  checkOptions(options, PROVIDER_OPTIONS, 'lock provider options')
-  const { dialect: dialectOption, ...rest } = options
+  const { dialect: given, ...rest } = checkOptions(options, PROVIDER_OPTIONS, 'lock provider options')
   const { $connect, $executeRawUnsafe } = (prisma as Partial<PrismaClientLike> | undefined) ?? {}
   if (typeof $executeRawUnsafe !== 'function')
     throw invalidClient(
@@ -56,7 +55,7 @@ export function prismaLockProvider(
       'prismaLockProvider got the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself.',
     )
   const client = primaryOf(prisma)
-  const dialect = dialectNamed(dialectOption ?? dialectOf(client))
+  const dialect = given ?? dialectNamed(dialectOf(client))
   const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
   const named = dialect.name === 'postgres'
   const sql = prismaSqlClient(dialect.name, use ?? ((work) => work(client)), named)
@@ -119,10 +118,13 @@ export function shedlock(
   options: PrismaLockProviderOptions & LockingTaskExecutorOptions = {},
 ): (client: PrismaClientLike) => ShedLockExtension {
   return (client) => {
-    checkOptions(options, EXTENSION_OPTIONS, 'options of shedlock()')
-    const { defaultLockAtMostFor, defaultLockAtLeastFor, listeners, ...providerOptions } = options
+    const { defaultLockAtMostFor, defaultLockAtLeastFor, listeners, dialect, ...rest } = checkOptions(
+      options,
+      EXTENSION_OPTIONS,
+      'options of shedlock()',
+    )
     const executorOptions = { defaultLockAtMostFor, defaultLockAtLeastFor, listeners }
-    const provider = prismaLockProvider(client, providerOptions)
+    const provider = prismaLockProvider(client, { ...rest, dialect: dialect?.name })
     const executor = new LockingTaskExecutor(provider, executorOptions)
     const extendable = client as unknown as ExtendableClient
     const members: ShedLockClient = {

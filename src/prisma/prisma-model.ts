@@ -100,7 +100,7 @@ const WITHOUT_SCHEMAS: readonly PrismaProvider[] = ['mysql', 'sqlite']
 
 /** @throws LockError `INVALID_CONFIGURATION` if Prisma cannot describe this table of the provider's database */
 function dialectOf(provider: PrismaProvider, { schema }: LockTableOptions): Dialect {
-  const name = CLIENT_DIALECTS[provider]
+  const name = Object.hasOwn(FIELD_TYPES, provider) ? CLIENT_DIALECTS[provider] : undefined
   if (!name)
     throw invalid(
       `There is no lock table for provider '${provider}' – known are ${Object.keys(FIELD_TYPES).join(', ')}.`,

@@ -41,9 +41,7 @@ export interface ShedLock {
  * @throws LockError `INVALID_CONFIGURATION`, also for a `schema` without a `dialect`, and for names that TypeORM would split
  */
 export function shedLockEntity(options: ShedLockEntityOptions = {}) {
-  checkOptions(options, OPTIONS, 'entity options')
-  const { dialect } = options
-  const known = dialect && dialectNamed(dialect)
+  const { dialect: known } = checkOptions(options, OPTIONS, 'entity options')
   const { schema, tableName, columnNames: columns } = lockTableNames(options, known)
   if (`${schema ?? ''}${tableName}`.includes('.'))
     throw invalid(

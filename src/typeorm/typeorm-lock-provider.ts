@@ -42,19 +42,16 @@ export function typeOrmLockProvider(
   dataSource: DataSourceLike,
   options: TypeOrmLockProviderOptions = {},
 ): SqlLockProvider {
-  checkOptions(options, OPTIONS, 'lock provider options')
-  const { dialect: dialectOption, namedStatements = true, ...rest } = options
+  const checked = checkOptions(options, OPTIONS, 'lock provider options')
+  const { dialect: given, namedStatements = true, ...rest } = checked
   if (typeof (dataSource as DataSourceLike | undefined)?.createQueryRunner !== 'function')
     throw invalidClient(
       'typeOrmLockProvider needs a TypeORM DataSource – pass the DataSource itself: an EntityManager or a QueryRunner would make the lock part of a transaction.',
     )
-  const dialect = dialectNamed(dialectOption ?? dialectOf(dataSource.options))
+  const dialect = given ?? dialectNamed(dialectOf(dataSource.options))
   const client =
     dialect.name === 'sqlite'
       ? sqliteClient(dataSource)
       : queryRunnerClient(dataSource, dialect.name, namedStatements)
-  return new SqlLockProvider(client, dialect, {
-    ...rest,
-    ...tableIn(dataSource, dialect, rest),
-  })
+  return new SqlLockProvider(client, dialect, { ...rest, ...tableIn(dataSource, dialect, rest) })
 }

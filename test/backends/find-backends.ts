@@ -125,6 +125,7 @@ async function versionOf(server: Server, url: string): Promise<string> {
 }
 
 async function checkProduct(server: Server, url: string): Promise<void> {
+  await server.prepare?.(url)
   const version = await versionOf(server, url)
   if (!server.product.test(version)) throw new Error(`${new URL(url).host} is ${version}`)
 }

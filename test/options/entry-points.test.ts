@@ -6,7 +6,11 @@ import {
   type TaskConfiguration,
 } from '../../src/core/internal'
 import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs'
+import { prismaLockProvider, shedlock, type ShedLockClient } from '../../src/prisma/internal'
+import type { SqlLockProvider } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
+import { openMemory } from '../backends/open-database'
 import { FaultyLockProvider } from '../core/faulty-lock-provider'
 import { startWith } from '../nestjs/application'
 import { jobClassWith } from '../nestjs/job-class'
@@ -83,4 +87,23 @@ describe.each(Object.entries(entryPoints))('%s', (_, run) => {
     expect(locks.calls.length).toBeGreaterThan(1)
     expect(task).not.toHaveBeenCalled()
   })
+})
+
+/** What is asked of a client before the first lock. */
+const prisma = {
+  _activeProvider: 'postgresql',
+  $connect: () => Promise.resolve(),
+  $executeRawUnsafe: () => Promise.resolve(0),
+  $queryRawUnsafe: () => Promise.resolve([]),
+  $transaction: () => Promise.reject(new Error('unused')),
+  $extends: ({ client }: { client: object }) => client,
+}
+
+it.each<[string, (options: never) => SqlLockProvider | Promise<SqlLockProvider>]>([
+  ['typeOrmLockProvider', async (options) => typeOrmLockProvider(await openMemory(), options)],
+  ['prismaLockProvider', (options) => prismaLockProvider(prisma, options)],
+  ['shedlock', (options) => (shedlock(options)(prisma) as unknown as ShedLockClient).$lockProvider],
+])('%s passes on where the table is', async (_, create) => {
+  const { description } = await create(inherited({ schema: 'app', tableName: 'locks', dialect: 'mysql' }))
+  expect(description).toBe('the table app.locks (mysql)')
 })

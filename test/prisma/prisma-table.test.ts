@@ -39,6 +39,8 @@ model ShedLock {
         ['mysql', { schema: 'ops' }],
         ['sqlite', { schema: 'ops' }],
         ['mongodb', {}],
+        // An adapter's name for PostgreSQL.
+        ['postgres', {}],
         ['sqlite', { table: 'x' }],
       ] as const)
         expect(() => print(provider as 'sqlite', options as object)).toThrow(

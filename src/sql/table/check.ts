@@ -81,63 +81,42 @@ export async function describeTable(
   return rows
 }
 
-/** What may be in the way of locks, by the `what` of a dialect's `obstacles`. */
-const OBSTACLES: Readonly<
-  Record<
-    string,
-    readonly [TableFinding['code'], TableFinding['severity'], is: string, cure: string, fix?: string]
-  >
-> = {
-  view: ['TABLE_KIND', 'error', 'is a view', 'set schema and tableName to the table itself'],
-  foreign: ['TABLE_KIND', 'error', 'is a foreign table', 'connect to the server that has the table'],
-  temporary: ['TABLE_KIND', 'error', 'is temporary, so only one session sees it', 'create an ordinary table'],
-  unlogged: ['TABLE_KIND', 'error', 'is unlogged, so a crash empties it', 'make it logged', 'set logged'],
-  engine: ['TABLE_KIND', 'error', 'has another engine than InnoDB', 'change its engine', 'engine = InnoDB'],
-  policy: [
-    'OBSTACLE',
-    'warning',
-    'has row-level security',
-    'let this user select, insert and update all rows',
-  ],
-  column: ['OBSTACLE', 'error', 'has a column of others that needs a value', 'give it a default'],
-  check: ['OBSTACLE', 'warning', 'has a check', 'make sure that every lock fulfils it, or drop it'],
-  'foreign key': [
-    'OBSTACLE',
-    'warning',
-    'has a foreign key',
-    'make sure that every lock fulfils it, or drop it',
-  ],
-  trigger: [
-    'OBSTACLE',
-    'warning',
-    'has a trigger',
-    'make sure that it keeps no row from changing, or drop it',
-  ],
-  rule: ['OBSTACLE', 'error', 'has a rule', 'drop it'],
+type Advice = readonly [TableFinding['severity'], is: string, cure: string, fix?: string]
+
+/** Tables that are not ordinary, by the `what` of a dialect's `obstacles`. */
+const KINDS: Readonly<Record<string, Advice>> = {
+  view: ['error', 'is a view', 'set schema and tableName to the table itself'],
+  foreign: ['error', 'is a foreign table', 'connect to the server that has the table'],
+  temporary: ['error', 'is temporary, so only one session sees it', 'create an ordinary table'],
+  unlogged: ['error', 'is unlogged, so a crash empties it', 'make it logged', 'set logged'],
+  engine: ['error', 'has another engine than InnoDB', 'change its engine', 'engine = InnoDB'],
+}
+/** What others added to the table. */
+const OBSTACLES: Readonly<Record<string, Advice>> = {
+  policy: ['warning', 'has row-level security', 'let this user select, insert and update all rows'],
+  column: ['error', 'has a column of others that needs a value', 'give it a default'],
+  check: ['warning', 'has a check', 'make sure that every lock fulfils it, or drop it'],
+  'foreign key': ['warning', 'has a foreign key', 'make sure that every lock fulfils it, or drop it'],
+  trigger: ['warning', 'has a trigger', 'make sure that it keeps no row from changing, or drop it'],
+  rule: ['error', 'has a rule', 'drop it'],
 }
 
 /** Finds what the privileges do not show: what the table is, and what others added to it. */
 export async function obstacles(reader: Reader, dialect: Dialect, table: TableSql): Promise<TableFinding[]> {
-  const { schema, tableName, columnNames } = table.names
-  const { obstacles: read, defaultSchema } = dialect.table
+  const { tableName, columnNames } = table.names
+  const { obstacles: read } = dialect.table
   if (!read) return []
-  const where = schema === undefined ? defaultSchema : undefined
-  const statement = read(where ?? parameter('schema'), parameter('table'))
-  const rows = await reader.query(statement, { schema: schema ?? null, table: tableName })
+  const statement = read(parameter('schema'), parameter('table'))
+  const rows = await reader.query(statement, { schema: table.schema ?? null, table: tableName })
   const own = Object.values(columnNames).map((column) => column.toLowerCase())
   return rows.flatMap(({ what, name }) => {
-    const known = OBSTACLES[String(what)]
-    if (!known || (what === 'column' && own.includes(String(name).toLowerCase()))) return []
-    const [code, severity, is, cure, fix] = known
+    const kind = KINDS[String(what)]
+    const advice = kind ?? OBSTACLES[String(what)]
+    if (!advice || (what === 'column' && own.includes(String(name).toLowerCase()))) return []
+    const [severity, is, cure, fix] = advice
     const message = `Table '${title(table.names)}' ${is} (${String(name)}) – ${cure}.`
-    return [
-      finding(
-        code,
-        severity,
-        message,
-        fix === undefined ? [] : [`alter table ${render(table.table)} ${fix}`],
-      ),
-    ]
+    const repair = fix === undefined ? [] : [`alter table ${render(table.table)} ${fix}`]
+    return [finding(kind ? 'TABLE_KIND' : 'OBSTACLE', severity, message, repair)]
   })
 }
 
