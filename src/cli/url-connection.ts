@@ -56,10 +56,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
     },
   })
   // Create the provider before connecting, because it validates the names.
-  const provider = new SqlLockProvider(client, dialects[name], {
-    ...(schema === undefined ? {} : { schema }),
-    ...options,
-  })
+  const provider = new SqlLockProvider(client, dialects[name], { schema, ...options })
   try {
     // Before the first call, which would repeat it: a wrong URL is reported at once.
     idle.push(await open())

@@ -56,14 +56,8 @@ function mistakeOf(duration: unknown, value: number): string {
 export function formatDuration(duration: number): string {
   if (duration < 1_000) return `${Math.round(duration)}ms`
   let rest = Math.round(duration / 1_000)
-  const parts = (
-    [
-      ['d', 86_400],
-      ['h', 3_600],
-      ['m', 60],
-      ['s', 1],
-    ] as const
-  ).map(([unit, length]) => {
+  const lengths = { d: 86_400, h: 3_600, m: 60, s: 1 }
+  const parts = Object.entries(lengths).map(([unit, length]) => {
     const count = Math.floor(rest / length)
     rest %= length
     return { count, unit }

@@ -46,7 +46,6 @@ export class HeldLock implements Lock {
   #isReleased = false
   #turn: Promise<unknown> = Promise.resolve()
   #controller: AbortController | undefined
-  #isWatched = false
   #cancelExpiry: Cancel | undefined
   #cancelKeepAlive: Cancel | undefined
   readonly #cancelStops: Cancel[] = []
@@ -212,8 +211,7 @@ export class HeldLock implements Lock {
   }
 
   #watchLease(): void {
-    if (this.#isWatched || this.#end) return
-    this.#isWatched = true
+    if (this.#cancelExpiry || this.#end) return
     this.#cancelExpiry = whenOver(
       () => this.#lease.remaining(),
       () => {

@@ -93,8 +93,3 @@ export const aSignal = requiring(
     typeof (value as Partial<AbortSignal> | null)?.throwIfAborted === 'function',
   "an AbortSignal, such as an AbortController's signal",
 )
-
-/** Accepts any value, for an option that is checked elsewhere. */
-export function asItIs<Value>(value: Value): Value {
-  return value
-}

@@ -1,5 +1,5 @@
 import type { ModulesContainer } from '@nestjs/core'
-import { type Duration, InMemoryLockProvider, invalid, type LockError, LockProvider } from '../core/internal'
+import { type Duration, InMemoryLockProvider, invalid, LockProvider } from '../core/internal'
 import type { ShedLockModuleOptions } from './shed-lock-module-options'
 
 /** The modules of one Nest application. */
@@ -58,14 +58,6 @@ export function lockProvidersFor(options: ShedLockModuleOptions, modules: Module
       ? new LazyLockProvider(() => lockProvider(ormClient(modules) as never))
       : lockProvider
   return new Map([[undefined, first], ...Object.entries(lockProviders)])
-}
-
-/** @param lock the name of the lock that needs the provider, if there is one */
-export function noSuchProvider(key: string | undefined, lock?: string): LockError {
-  return invalid(
-    `There is no lock provider '${key}' – add it to lockProviders of ShedLockModule.forRoot.`,
-    lock,
-  )
 }
 
 /**

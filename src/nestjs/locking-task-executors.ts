@@ -1,7 +1,6 @@
 import { Inject, Optional } from '@nestjs/common'
 import { invalid, type LockingTaskExecutor } from '../core/internal'
 import { CronSlots, type CronTimeClass } from './cron-slot'
-import { noSuchProvider } from './lock-providers'
 
 /**
  * The executors of one Nest application: one for `lockProvider`, and one for each of `lockProviders`. Inject this class if a service
@@ -21,9 +20,10 @@ export class LockingTaskExecutors {
   get(provider?: string): LockingTaskExecutor {
     const executor = this.#byProvider.get(provider)
     if (executor) return executor
-    if (provider !== undefined) throw noSuchProvider(provider)
     throw invalid(
-      'ShedLockModule is not ready yet – use its executors only after the application is initialised.',
+      provider === undefined
+        ? 'ShedLockModule is not ready yet – use its executors only after the application is initialised.'
+        : `There is no lock provider '${provider}' – add it to lockProviders of ShedLockModule.forRoot.`,
     )
   }
 

@@ -74,20 +74,16 @@ export async function guard(
   await guardTransaction(prisma8TransactionClient(rawTag, transaction), row)
 }
 
-/** Maps the `target` of a Prisma 8 contract to its dialect. */
-const CLIENT_DIALECTS = { postgres: 'postgres' } as const
-
-function dialectOf(db: Partial<Prisma8ClientLike> | undefined): keyof typeof CLIENT_DIALECTS {
+/** @throws LockError `INVALID_CLIENT` unless this is a db of Prisma 8 on PostgreSQL, so far the only database with a dialect here */
+function dialectOf(db: Partial<Prisma8ClientLike> | undefined): 'postgres' {
   const { contract, raw, runtime } = db ?? {}
   const { target } = contract ?? {}
   if (typeof target !== 'string')
     throw invalidClient(
       'prismaLockProvider of shedlock-orm/prisma-8 got no db of Prisma 8 – pass the db itself, not the tx of a transaction, whose rollback would undo a lock. Or import from shedlock-orm/prisma for Prisma 6 and 7.',
     )
-  if (!(target in CLIENT_DIALECTS))
-    throw invalidClient(
-      `A client of Prisma 8 for '${target}' cannot keep locks yet – supported is ${Object.keys(CLIENT_DIALECTS).join(', ')}.`,
-    )
+  if (target !== 'postgres')
+    throw invalidClient(`A client of Prisma 8 for '${target}' cannot keep locks yet – supported is postgres.`)
   if (typeof runtime !== 'function')
     throw invalidClient(
       "This part of Prisma 8 has no runtime() – pass the db itself, as '@prisma/orm-postgres/runtime' creates it. (A db of '…/serverless' has a connection for one request only.)",
@@ -96,5 +92,5 @@ function dialectOf(db: Partial<Prisma8ClientLike> | undefined): keyof typeof CLI
     throw invalidClient(
       'This client of Prisma 8 has no raw.sql – install @prisma/orm-postgres 8.0.0-rc.13 or later.',
     )
-  return CLIENT_DIALECTS[target as keyof typeof CLIENT_DIALECTS]
+  return target
 }

@@ -1,5 +1,5 @@
 import type { LockSql } from './expressions'
-import { raw, sql, type Sql } from './sql'
+import { sql, type Sql } from './sql'
 
 /** Finds (`read`) or changes (`write`) one row if this acquisition still holds the lock, and none otherwise. */
 export interface Pin {
@@ -7,22 +7,10 @@ export interface Pin {
   readonly statement: Sql
 }
 
-interface LockingRead {
-  /** What to read from the row. */
-  readonly column?: (lock: LockSql) => Sql
-  /** Follows the table's name. */
-  readonly hint?: string
-  /** Ends the statement. */
-  readonly clause?: string
-}
-
 /** Pins the row with a read that locks it. */
 export const pinByRead =
-  ({ column = () => raw('1'), hint = '', clause = '' }: LockingRead) =>
-  (lock: LockSql): Pin => ({
-    kind: 'read',
-    statement: sql`select ${column(lock)} from ${lock.table} ${raw(hint)} where ${lock.isOwnHeld} ${raw(clause)}`,
-  })
+  (statement: (lock: LockSql) => Sql) =>
+  (lock: LockSql): Pin => ({ kind: 'read', statement: statement(lock) })
 
 /** Pins the row by writing it unchanged, where no read keeps other sessions out. */
 export const pinByWrite = ({ table, lockedBy, isOwnHeld }: LockSql): Pin => ({

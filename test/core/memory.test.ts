@@ -1,7 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { expect, it } from '@jest/globals'
+import { expect, it, jest } from '@jest/globals'
 import { checkLockConfiguration, InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
+import { afterTest } from '../after-test'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
 const RUNS = 300
@@ -43,6 +44,9 @@ it('memory does not keep the past runs of a job that starts itself again inside 
 
 it('memory does not keep locks that have expired', async () => {
   let now = 0
+  // The token of a lock that was acquired in this millisecond would be kept.
+  jest.spyOn(Date, 'now').mockImplementation(() => now)
+  afterTest(() => jest.restoreAllMocks())
   const provider = new InMemoryLockProvider({ now: () => now })
   const leases: WeakRef<object>[] = []
   for (let index = 0; index < RUNS; index++) {

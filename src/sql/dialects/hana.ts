@@ -29,7 +29,7 @@ export const hana: Dialect = {
   // Reads set no locks here. Each step is a statement of its own, and the update decides under the row's lock.
   ...readUpdateInsert,
 
-  pin: pinByRead({ clause: 'for update' }),
+  pin: pinByRead((lock) => sql`select 1 from ${lock.table} where ${lock.isOwnHeld} for update`),
 
   // https://help.sap.com/docs/hana-cloud-database/sap-hana-cloud-sap-hana-database-sql-reference-guide/sql-error-codes
   transientErrors: {

@@ -61,7 +61,7 @@ export const mssql: Dialect = {
   // The lock lasts until the transaction ends, whatever the isolation level; under SNAPSHOT, a row that has changed since is an
   // error (3960). No shared lock is documented to do that, so two guarded transactions of one task wait for each other.
   // https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-table
-  pin: pinByRead({ hint: 'with (updlock)' }),
+  pin: pinByRead((lock) => sql`select 1 from ${lock.table} with (updlock) where ${lock.isOwnHeld}`),
 
   // https://learn.microsoft.com/sql/relational-databases/errors-events/database-engine-events-and-errors
   transientErrors: {

@@ -33,7 +33,7 @@ export const mysql: Dialect = {
   ...readUpdateInsert,
 
   // Reads the newest row, whatever the isolation level. MariaDB has no `for share`.
-  pin: pinByRead({ clause: 'lock in share mode' }),
+  pin: pinByRead((lock) => sql`select 1 from ${lock.table} where ${lock.isOwnHeld} lock in share mode`),
 
   // https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html
   transientErrors: {

@@ -53,7 +53,7 @@ export const oracle: Dialect = {
   ],
 
   // Oracle has no shared locks on rows, so two guarded transactions of one task wait for each other.
-  pin: pinByRead({ clause: 'for update' }),
+  pin: pinByRead((lock) => sql`select 1 from ${lock.table} where ${lock.isOwnHeld} for update`),
 
   // https://docs.oracle.com/error-help/db/
   transientErrors: {

@@ -57,7 +57,9 @@ export const postgres: Dialect = {
     update ${table} set ${assignment} from shedlock_commit where ${condition} and shedlock_synchronous = 'off'`,
 
   // The weakest row lock that blocks the UPDATE of a successor; transactions of one holder can share it.
-  pin: pinByRead({ column: idleNoLongerThanLease, clause: 'for share' }),
+  pin: pinByRead(
+    (lock) => sql`select ${idleNoLongerThanLease(lock)} from ${lock.table} where ${lock.isOwnHeld} for share`,
+  ),
 
   // https://www.postgresql.org/docs/current/errcodes-appendix.html
   transientErrors: {

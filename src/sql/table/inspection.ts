@@ -51,7 +51,7 @@ async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
   const zone = await answer(inspected, dialect.table.timeZone?.value)
   const ownSchema = schema === undefined ? await answer(inspected, dialect.table.schema) : undefined
   let found: TableFinding[] = []
-  const refused = await refusal(inspected, 'describe', async () => {
+  const refused = await refusal(inspected, 'to describe', async () => {
     const described = await describeTable(attempt, dialect, table)
     const elsewhere = described.length === 0 ? await otherSchemas(attempt, dialect, table) : []
     found = [
@@ -97,15 +97,15 @@ async function privileges(inspected: Inspected): Promise<TableFinding[]> {
   const insert = sql`insert into ${table.table} (${columns(table)}) ${select}`
   const update = sql`update ${table.table} set ${lockUntil} = ${lockUntil}, ${lockedAt} = ${lockedAt}, ${lockedBy} = ${lockedBy} ${nothing}`
   return [
-    ...(await refusal(inspected, 'select', () => attempt.query(select, {}))),
-    ...(await refusal(inspected, 'insert', () => attempt.execute(insert, {}, 'changed'))),
-    ...(await refusal(inspected, 'update', () => attempt.execute(update, {}, 'changed'))),
+    ...(await refusal(inspected, 'select on', () => attempt.query(select, {}))),
+    ...(await refusal(inspected, 'insert on', () => attempt.execute(insert, {}, 'changed'))),
+    ...(await refusal(inspected, 'update on', () => attempt.execute(update, {}, 'changed'))),
   ]
 }
 
 async function refusal(
   inspected: Inspected,
-  what: 'describe' | 'select' | 'insert' | 'update',
+  what: 'to describe' | 'select on' | 'insert on' | 'update on',
   ask: () => Promise<unknown>,
 ): Promise<TableFinding[]> {
   const { dialect, table } = inspected
@@ -114,21 +114,14 @@ async function refusal(
     return []
   } catch (error) {
     if (!(error instanceof DriverError) || error.code === undefined) throw error
-    const refused =
-      what === 'describe'
-        ? `The database refuses to describe table '${title(table.names)}': ${error.message}`
-        : `The database refuses ${what} on table '${title(table.names)}': ${error.message}`
-    if (!dialect.table.denied.includes(error.code))
-      return [
-        finding(
-          'REFUSED',
-          'error',
-          `${refused} – look for what was added to the table; or, if the server is a replica, connect to the primary.`,
-        ),
-      ]
+    const refused = `The database refuses ${what} table '${title(table.names)}': ${error.message}`
+    if (!dialect.table.denied.includes(error.code)) {
+      const message = `${refused} – look for what was added to the table; or, if the server is a replica, connect to the primary.`
+      return [finding('REFUSED', 'error', message)]
+    }
     const grantee = (await answer(inspected, dialect.table.grantee)) ?? 'the_user'
     const grant =
-      what === 'describe'
+      what === 'to describe'
         ? `grant usage on schema ${dialect.quote(table.names.schema ?? '')} to ${grantee}`
         : `grant select, insert, update on ${render(table.table)} to ${grantee}`
     const message = `${refused} – grant this user select, insert and update.`
@@ -205,14 +198,8 @@ async function caseFindings({ attempt, dialect, table }: Inspected): Promise<Tab
   const message = `Column '${table.names.columnNames.name}' treats 'Job' and 'job' as one lock – set a case-sensitive collation for it.`
   // This never lets two callers hold one lock, but jobs may exclude each other, as in most tables created for Java services on
   // MySQL.
-  return [
-    finding(
-      'CASE_IGNORED',
-      'warning',
-      message,
-      changeColumn(dialect, table, 'name', { type: '', nullable: false }),
-    ),
-  ]
+  const fix = changeColumn(dialect, table, 'name', { type: '', nullable: false })
+  return [finding('CASE_IGNORED', 'warning', message, fix)]
 }
 
 async function rowsWhere({ attempt, dialect, table }: Inspected, condition: Sql) {

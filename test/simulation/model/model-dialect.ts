@@ -41,7 +41,10 @@ export function modelDialect(shape: Shape): Dialect & Behaviour {
       dialect.release &&
       ((table, assignments, condition) =>
         sql`${NOT_SYNCED} update ${table} set ${assignments} where ${condition}`),
-    pin: shape === 'sqlite' ? dialect.pin : pinByRead({ clause: 'for share' }),
+    pin:
+      shape === 'sqlite'
+        ? dialect.pin
+        : pinByRead((lock) => sql`select 1 from ${lock.table} where ${lock.isOwnHeld} for share`),
     table: { ...dialect.table, describe: () => DESCRIBE, types: { text: /^/, time: /^/ } },
     clockOfStatement: shape === 'mysql' || shape === 'oracle',
   }
