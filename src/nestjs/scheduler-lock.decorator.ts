@@ -22,8 +22,8 @@ const DEFAULTS = Symbol.for('shedlock-orm.defaults')
  *
  * @returns a decorator for TypeScript's legacy decorators (`experimentalDecorators`) and for the standard ones
  * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for wrong options or anything but an instance method. A call
- *   rejects with `INVALID_CONFIGURATION` if `ShedLockModule` is not imported, and with another `LockError` if it is unknown whether
- *   the lock was acquired: the method then does not run
+ *   rejects with `INVALID_CONFIGURATION` if `ShedLockModule` is not imported or if the method returns an Observable, and with another
+ *   `LockError` if it is unknown whether the lock was acquired: the method then does not run
  */
 export function SchedulerLock<This = unknown, Arguments extends unknown[] = never[]>(
   options: SchedulerLockOptions<This, Arguments>,
@@ -107,7 +107,15 @@ function lockedMethod(method: Method, key: PropertyKey, options: SchedulerLockOp
         ? undefined
         : executors.slots?.slotOf(this, key)
     const result = await executeJob({ ...configuration, name: lockName, slot: due }, (call) =>
-      executors.get(provider).executeWithLock(call, () => method.apply(this, args)),
+      executors.get(provider).executeWithLock(call, async () => {
+        const value = await method.apply(this, args)
+        if (typeof (value as { subscribe?: unknown } | null | undefined)?.subscribe === 'function')
+          throw invalid(
+            `'${method.name}' returns an Observable, whose work begins after its lock is released – return a promise instead: lastValueFrom(observable).`,
+            call.name,
+          )
+        return value
+      }),
     )
     return result.executed ? result.value : undefined
   }

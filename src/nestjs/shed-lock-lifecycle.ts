@@ -85,7 +85,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     this.executors
       .get(provider)
       .wrap({ ...configuration, untilSucceeded, slot: untilSucceeded ? () => 1 : undefined }, () => undefined)
-    if (catchUp === undefined || !hasSlots) return
+    if (catchUp === undefined || !hasSlots || !isLocked(instance, key)) return
     const lastDue = (): number | undefined => {
       if (slot) return checkSlot((slot as () => unknown).call(instance) ?? NaN, 'slot')
       // Undefined before its @Cron is due for the first time, and if the scheduler does not run it here.

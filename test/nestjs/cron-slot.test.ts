@@ -106,6 +106,26 @@ describe('@SchedulerLock with catchUp', () => {
     expect(ran).toEqual(['soon enough'])
   })
 
+  test('does not run a method without a lock that overrides the locked one', async () => {
+    let ran = 0
+    class Locked {
+      @Cron('0 3 * * *')
+      @SchedulerLock({ name: 'overridden', lockAtMostFor: '1m', catchUp: '25h' })
+      nightly(): void {
+        ran++
+      }
+    }
+    class Unlocked extends Locked {
+      @Cron('0 3 * * *')
+      override nightly(): void {
+        ran++
+      }
+    }
+    const lockProvider = new InMemoryLockProvider()
+    await (await startWith({ lockProvider, cronTime: CronTime }, Unlocked)).close()
+    expect(ran).toBe(0)
+  })
+
   test('logs the error of a run, and no refusal', async () => {
     const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined)
     afterTest(() => error.mockRestore())

@@ -10,6 +10,7 @@ import {
 import { ModuleRef, Reflector } from '@nestjs/core'
 import { Test } from '@nestjs/testing'
 import { beforeEach, describe, expect, test } from '@jest/globals'
+import { of, type Observable } from 'rxjs'
 import { activeLock, InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 import {
   LockingTaskExecutors,
@@ -36,6 +37,11 @@ class Reports {
   @SchedulerLock({ name: 'failing', lockAtMostFor: '1m' })
   fail(): Promise<void> {
     throw new RangeError('my own')
+  }
+
+  @SchedulerLock({ name: 'observable', lockAtMostFor: '1m' })
+  watch(): Observable<string> {
+    return of('too late')
   }
 
   @SchedulerLock({
@@ -69,6 +75,14 @@ describe('a method with @SchedulerLock', () => {
     expect(await reports.report(40, 2)).toBe(42)
     expect(await reports.perTenant('acme')).toEqual(ACME)
     await expect(reports.fail()).rejects.toEqual(new RangeError('my own'))
+  })
+
+  test('fails if it returns an Observable, whose work would begin without the lock', async () => {
+    const reports = (await start(Reports)).get(Reports)
+    await expect(reports.watch()).rejects.toEqual(
+      lockError('INVALID_CONFIGURATION', "'watch' returns an Observable, whose work begins after"),
+    )
+    expect(lockProvider.isLocked('observable')).toBe(false)
   })
 
   test('returns undefined when it is skipped', async () => {
