@@ -29,6 +29,7 @@ export function addExecCommand(program: Command): void {
       const { wait, lockAtMostFor, lockAtLeastFor } = flags
       if (wait === undefined && lockAtMostFor === undefined)
         throw wrongUsage('Set --lock-at-most-for <duration>, or --wait <duration>.')
+      if (command[0] === '') throw wrongUsage('The command is empty.')
       // Validate the configuration before connecting.
       checkLockConfiguration({ name, lockAtMostFor: lockAtMostFor ?? '1m', lockAtLeastFor })
       const signals = new Signals()

@@ -44,6 +44,11 @@ async function main(): Promise<void> {
         write(`${text}${hint(text)}`)
       },
     })
+  // A reader that has gone, such as `| head`, must end neither a command that holds a lock nor an answer by exit status.
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
   addPrintCommands(program)
   addLockCommands(program)
   addOperateCommands(program)

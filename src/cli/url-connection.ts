@@ -32,7 +32,6 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
       `The URL does not begin with a known scheme – known are ${Object.keys(SCHEMES).join(', ')}.`,
     )
   const { dialect: name, driver } = known
-  if (name !== 'sqlite' && name !== 'mssql') readUrl(url)
   const { address, schema } =
     name === 'postgres' || name === 'cockroachdb'
       ? postgresUrl(url, scheme)
@@ -73,7 +72,9 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
 
 /** Removes Prisma's own parameters from a URL, because pg would take some of them for its own, and returns `schema` separately. */
 function postgresUrl(url: string, scheme: string): { address: string; schema: string | undefined } {
-  const address = new URL(url.replace(`${scheme}:`, 'postgres:'))
+  // Beside a user a URL needs a host, but pg uses the parameter: `postgres://user@/db?host=/var/run/postgresql`.
+  const withHost = url.replace(/^([^/]*\/\/[^/?#]*@)(?=\/[^?#]*\?([^#]*&)?host=)/, '$1localhost')
+  const address = readUrl(withHost.replace(`${scheme}:`, 'postgres:'))
   const schema = address.searchParams.get('schema') ?? undefined
   for (const parameter of ['schema', 'pgbouncer', 'connection_limit', 'pool_timeout', 'connect_timeout']) {
     address.searchParams.delete(parameter)

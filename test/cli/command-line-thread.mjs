@@ -10,12 +10,14 @@ const require = createRequire(file)
 
 parentPort.on('message', ({ args, env }) => {
   const written = { stdout: '', stderr: '' }
-  for (const name of Object.keys(written))
+  for (const name of Object.keys(written)) {
+    process[name].removeAllListeners('error')
     process[name].write = (text, done) => {
       written[name] += text
       done?.()
       return true
     }
+  }
   process.argv = [process.execPath, file, ...args]
   process.env = env
   process.exitCode = undefined

@@ -162,6 +162,15 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(await ended).toEqual([0, null])
   })
 
+  it('runs the command and frees its lock though nobody reads what it says', async () => {
+    const { child, up, ended } = start(LOCK, UNTIL_STOPPED)
+    child.stderr.destroy()
+    await up
+    child.stdin.end('stop')
+    expect(await ended).toEqual([0, null])
+    expect(await held()).toBe(false)
+  })
+
   it('stops the command after a release by hand, and reports it', async () => {
     const forever = node('setInterval(() => 0, 1e6)')
     const running = exec('exec', 'job', '--lock-at-most-for', '4s', '--keep-alive', ...forever)

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DataSource } from 'typeorm'
@@ -8,7 +9,15 @@ import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { HOSTILE_LOCK_NAMES } from '../sql/quoting-modes'
-import { ALL_PACKAGES, builtCli, projectWith, runCli, type Finished, type RunOptions } from './built-cli'
+import {
+  ALL_PACKAGES,
+  builtCli,
+  projectWith,
+  runCli,
+  startCli,
+  type Finished,
+  type RunOptions,
+} from './built-cli'
 
 /** Somewhere else, with the packages of this project. */
 const project = projectWith(ALL_PACKAGES)
@@ -67,6 +76,28 @@ describeBackends(backends)('the drivers of a project on $name', (backend) => {
   })
 })
 
+/** Neither server has a certificate that a client trusts. */
+const TLS = [
+  ...['ssl=false', 'ssl=0', 'sslmode=disable', 'sslmode=DISABLED', 'ssl-mode=DISABLED'].map((off) => [
+    off,
+    0,
+  ]),
+  ...['ssl=true', 'ssl', 'sslmode=require', 'sslaccept=strict', 'ssl=false&sslmode=require'].map((on) => [
+    on,
+    3,
+  ]),
+] as const
+
+describeBackends(backends.filter(({ name }) => name === 'mysql' || name === 'mariadb'))(
+  'the parameters of a URL for TLS on $name',
+  (backend) => {
+    it.each(TLS)('%s: exit status %i', async (parameters, status) => {
+      const { database } = await openDatabase(backend, migrated())
+      expect(await runCli(['list', '--url', `${database.url}?${parameters}`])).toMatchObject({ status })
+    })
+  },
+)
+
 const sqlite = backends.filter(({ name }) => name === 'sqlite')
 
 // What commands print is the same on each database. That a release is of the lock that was seen is in test/web/lock-page.test.ts too.
@@ -106,6 +137,13 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
     const { name, held, lockedBy, lockedAt, lockUntil } = (await provider.table.list())[1] ?? {}
     const shown = { name, held, lockedBy, lockedAt, lockUntil }
     expect(locks[1]).toMatchObject(JSON.parse(JSON.stringify(shown)) as object)
+  })
+
+  it('ends quietly when the reader of the output has gone', async () => {
+    const { child, said } = startCli(['list'], { DATABASE_URL: database.url })
+    child.stdout.destroy()
+    expect(await once(child, 'close')).toEqual([0, null])
+    expect(said('stderr')).toBe('')
   })
 
   it('shows one lock, or says that there is none', async () => {

@@ -36,6 +36,7 @@ it.each([
   [EXEC.concat('10m'), /command/],
   [['exec', 'job', 'echo', '-n', 'x'], /come after --: exec <name>/],
   [EXEC.concat('-5m', '--', 'true'), /negative/],
+  [EXEC.concat('10m', '--', ''), /The command is empty/],
   [EXEC.concat('10', '--', 'true'), /no unit – write 10s or 10m/],
   [EXEC.concat('10m', '--skipped-exit-code', '256', '--', 'true'), /0 to 255/],
   [
@@ -53,10 +54,17 @@ it.each([
   },
 )
 
-it('a database that cannot be reached is reported with what to do', async () => {
-  const { status, stderr } = await runCli(['list', '--url', 'postgres://app@127.0.0.1:1/app'])
-  expect(status).toBe(3)
-  expect(stderr).toMatch(/^shedlock-orm: The connection .*ECONNREFUSED.* – start the server, or correct /)
+it.each([
+  ['postgres://app@127.0.0.1:1/app', 'ECONNREFUSED 127.0.0.1:1'],
+  ['postgres://app@/app?connect_timeout=9&host=/no/such', 'ENOENT /no/such/.s.PGSQL.5432'],
+  // Without IPv6 the code is another.
+  ['postgres://app@[::1]:1/app', ' ::1:1'],
+  ['mysql://app@[::1]:1/app', ' ::1:1'],
+  ['mssql://app:x@[::1]:1/app', ' ::1:1'],
+])('a database that cannot be reached is reported with what to do: %s', async (url, reason) => {
+  const { status, stderr } = await runCli(['list', '--url', url])
+  expect(stderr).toMatch(/^shedlock-orm: The connection .* – start the server, or correct /)
+  expect({ status, stderr }).toEqual({ status: 3, stderr: expect.stringContaining(reason) })
 })
 
 it('a DataSource of a database that has no dialect is refused', async () => {
@@ -78,6 +86,9 @@ it.each([
     [`--url=mysql://app:${password}@127.0.0.1:1/app`],
   ]),
   ['--url=postgres://app:hunter2!@[bad/app'],
+  ...['hunter2!', 'x@/y@hunter2', 'x@/hunter2@', ...UNESCAPED].map((password) => [
+    `--url=postgres://app:${password}@/app?host=/no/such`,
+  ]),
   ['--url=hunter2!://app:hunter2!@127.0.0.1/app'],
   ['--urll=postgres://app:x@hunter2@127.0.0.1/app'],
   ['--url=sqlserver://127.0.0.1:1;user=app;password=hunter2!'],

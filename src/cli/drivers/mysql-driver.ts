@@ -1,6 +1,6 @@
 import { drivers } from '../../drivers/internal'
 import type { SqlRow } from '../../sql/internal'
-import { loadDriver, type CliDriver } from './driver'
+import { loadDriver, readUrl, type CliDriver } from './driver'
 
 type Result = SqlRow[] | { affectedRows: number }
 
@@ -41,10 +41,12 @@ export const mysqlDriver: CliDriver = {
 
 /** Options that both drivers know. Of the URL's parameters, only those for TLS and for passwords without TLS are needed here. */
 function options(url: string, driver: string): object {
-  const { hostname, port, username, password, pathname, searchParams } = new URL(url)
-  const tls = ['sslaccept', 'sslcert', 'ssl', 'sslmode'].some((name) => searchParams.has(name))
+  const { hostname, port, username, password, pathname, searchParams } = readUrl(url)
+  const tls = ['sslaccept', 'sslcert', 'ssl', 'sslmode'].some(
+    (name) => !/^(false|0|disabled?)$/i.test(searchParams.get(name) ?? 'false'),
+  )
   return {
-    host: hostname,
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: Number(port || 3306),
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
