@@ -1,6 +1,6 @@
 import { invalidClient } from '../core/internal'
 import { drivers, type Driver } from '../drivers/internal'
-import type { DialectName } from '../sql/internal'
+import type { Dialect, DialectName } from '../sql/internal'
 
 /** What this library uses of any Prisma client, including the client of a transaction. */
 export interface RawClientLike {
@@ -85,6 +85,11 @@ export const CLIENT_DIALECTS: Readonly<Record<string, DialectName>> = {
   mysql: 'mysql',
   sqlite: 'sqlite',
   sqlserver: 'mssql',
+}
+
+/** SQLite's `datetime(3)` is TypeORM's. Prisma does not know it, and SQLite ignores the precision. */
+export function tableOfPrisma({ name, table }: Dialect): Dialect['table'] {
+  return name === 'sqlite' ? { ...table, time: 'datetime' } : table
 }
 
 /** @throws LockError `INVALID_CLIENT` if the database is not supported */

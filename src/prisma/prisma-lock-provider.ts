@@ -14,7 +14,7 @@ import {
   type SqlLockProviderOptions,
 } from '../sql/internal'
 import { CONFLICTS } from './native-code'
-import { dialectOf, primaryOf, schemaOfModels, type PrismaClientLike } from './prisma-client'
+import { dialectOf, primaryOf, schemaOfModels, tableOfPrisma, type PrismaClientLike } from './prisma-client'
 import { prismaSqlClient } from './prisma-sql-client'
 import { endPooledReadOnly, endReadOnlyConnection } from './read-only-connection'
 import { sqliteClient } from './sqlite-client'
@@ -63,7 +63,8 @@ export function prismaLockProvider(
     mysql: () => endReadOnlyConnection(client),
     postgres: () => endPooledReadOnly(client),
   }[dialect.name as string]
-  const ofPrisma = { ...dialect, transientErrors: { ...dialect.transientErrors, ...CONFLICTS } }
+  const transientErrors = { ...dialect.transientErrors, ...CONFLICTS }
+  const ofPrisma = { ...dialect, table: tableOfPrisma(dialect), transientErrors }
   const schema = rest.schema ?? schemaOfModels(client)
   return new SqlLockProvider({ ...sql, leave }, ofPrisma, { ...rest, schema })
 }

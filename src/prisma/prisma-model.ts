@@ -9,7 +9,7 @@ import {
   type LockTableNames,
   type LockTableOptions,
 } from '../sql/internal'
-import { CLIENT_DIALECTS } from './prisma-client'
+import { CLIENT_DIALECTS, tableOfPrisma } from './prisma-client'
 
 /** Prisma's name for a database in a schema's `datasource`. */
 export type PrismaProvider = Parameters<typeof prismaModel>[0]
@@ -88,10 +88,8 @@ function quoted(text: string): string {
 export function prismaMigration(provider: PrismaProvider, options: LockTableOptions = {}): string {
   checkOptions(options, TABLE_OPTIONS, 'migration options')
   const dialect = dialectOf(provider, options)
-  // SQLite ignores a type's precision. The dialect's `datetime(3)` is TypeORM's; Prisma does not know it.
-  const time = provider === 'sqlite' ? 'datetime' : dialect.table.time
   // Prisma runs one migration at a time, so `create` needs no protection against a process that creates the same table.
-  const { create, up } = tableDefinition({ ...dialect, table: { ...dialect.table, time } }, options)
+  const { create, up } = tableDefinition({ ...dialect, table: tableOfPrisma(dialect) }, options)
   return [create, ...up.slice(1)].map((statement) => `${statement};\n`).join('\n')
 }
 

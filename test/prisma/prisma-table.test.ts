@@ -138,6 +138,12 @@ describeBackends(backends)('the table of Prisma on $name by $adapter', (backend)
     expect(await renamed.table.find('job')).toMatchObject({ held: true })
   })
 
+  itWithEngine('has no drift for the command line if a provider has created it', async () => {
+    const { noDrift } = await openProject(join(folder, backend.provider))
+    await prismaLockProvider(prisma).table.create()
+    noDrift()
+  })
+
   const hasSchemas = backend.provider !== 'sqlite'
   const names = { tableName: 'Locks', columnNames: { name: 'jobName', lockUntil: 'until' } }
   itWithEngine('has no drift for the command line with other names, and in a schema', async () => {
