@@ -153,7 +153,7 @@ export class HeldLock implements Lock {
       fencingToken: () => this.fencingToken(),
       unlock: () => Promise.resolve().then(giveBack),
     }
-    acquisitions.set(lent, this.#acquisition)
+    acquisitions.set(lent, acquisitions.get(this) ?? this.#acquisition)
     return lent
   }
 

@@ -61,6 +61,7 @@ export function prismaLockProvider(
   const sql = prismaSqlClient(dialect.name, use ?? ((work) => work(client)), named)
   const leave = {
     mysql: () => endReadOnlyConnection(client),
+    mariadb: () => endReadOnlyConnection(client),
     postgres: () => endPooledReadOnly(client),
   }[dialect.name as string]
   const transientErrors = { ...dialect.transientErrors, ...CONFLICTS }

@@ -26,8 +26,10 @@ interface MySqlConnectionLike {
  * into the text and escapes quotes with backslashes, so under `sql_mode` NO_BACKSLASH_ESCAPES a lock's name could inject SQL. If the
  * connection has no room for another prepared statement, if the text already contains a literal, or once a statement could not be
  * prepared, all values become literals.
+ *
+ * @param isGiven the query runner is the caller's, whose transaction expects errors of TypeORM: values are literals then, too
  */
-export function mysqlConnection(): DriverConnection {
+export function mysqlConnection(isGiven: boolean): DriverConnection {
   const preparation = new Preparation(
     true,
     (reason) =>
@@ -41,6 +43,7 @@ export function mysqlConnection(): DriverConnection {
       const connection = on.connection as MySqlConnectionLike
       const isBound = parameters.length === values.length
       if (
+        !isGiven &&
         preparation.isOn &&
         isBound &&
         connection.execute &&
@@ -53,6 +56,7 @@ export function mysqlConnection(): DriverConnection {
       let position = 0
       const fill = (part: string): string => (part === '?' ? literal(values[position++]) : part)
       const filled = text.replace(/`[^`]*`|\?/g, fill)
+      if (isGiven) return runText(on.queryRunner, filled)
       return preparation.run(on, filled, [], () => send(connection, 'query', filled, []))
     },
   }

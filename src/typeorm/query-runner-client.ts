@@ -63,7 +63,7 @@ export function queryRunnerClient(
 
 /** Sends statements on the caller's query runner, and leaves it to the caller to release it. */
 export function givenQueryRunner(queryRunner: QueryRunnerLike, dialect: DialectName): SqlClient {
-  const driver = driverConnection(dialect, false)
+  const driver = driverConnection(dialect, false, true)
   const dataSource = dataSourceOf(queryRunner)
   return sqlClient(driverOf(dialect), async (text, values, statement) => {
     const connection = (await queryRunner.connect()) ?? {}
@@ -83,8 +83,8 @@ function driverOf(dialect: DialectName): Driver {
   }
 }
 
-function driverConnection(dialect: DialectName, named: boolean): DriverConnection {
-  return (CONNECTIONS[dialect] ?? plainConnection)(named)
+function driverConnection(dialect: DialectName, named: boolean, isGiven = false): DriverConnection {
+  return (CONNECTIONS[dialect] ?? plainConnection)(named, isGiven)
 }
 
 const plainConnection = (): DriverConnection => ({
@@ -92,11 +92,13 @@ const plainConnection = (): DriverConnection => ({
 })
 
 /** The drivers that need more than TypeORM's own `query`. SQL Server's query runners do not expose their connections. */
-const CONNECTIONS: Readonly<Partial<Record<DialectName, (named: boolean) => DriverConnection>>> = {
+const CONNECTIONS: Readonly<
+  Partial<Record<DialectName, (named: boolean, isGiven: boolean) => DriverConnection>>
+> = {
   postgres: pgConnection,
   cockroachdb: () => ({ ...plainConnection(), end: endPgClient }),
-  mysql: mysqlConnection,
-  mariadb: mysqlConnection,
+  mysql: (_, isGiven) => mysqlConnection(isGiven),
+  mariadb: (_, isGiven) => mysqlConnection(isGiven),
   oracle: () => ({ ...plainConnection(), end: dropConnection }),
   spanner: () => ({ run: runOnSpanner }),
 }

@@ -46,7 +46,8 @@ describe('the acquisition behind a lock', () => {
     const given = acquisition()
     const lock = lockOf(given)
     expect(acquisitionOf(lock)).toBe(given)
-    expect(acquisitionOf(lockOf(lock.lend(() => undefined)))).toBe(given)
+    const nested = lockOf(lock.lend(() => undefined))
+    for (const each of [nested, lockOf(nested.lend(() => undefined))]) expect(acquisitionOf(each)).toBe(given)
     expect(acquisitionOf({})).toBeUndefined()
   })
 

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataSource, EntityManager } from 'typeorm'
-import { beforeAll, expect, it } from '@jest/globals'
+import { beforeAll, expect, it, jest } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/internal'
 import { guard, typeOrmLockProvider } from '../../src/typeorm/internal'
-import { afterFile } from '../after-test'
+import { afterFile, afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { renameTable } from '../backends/rename-table'
 import { guardCases, guardSteps, type GuardedClient } from '../conformance/guard-cases'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
+import { blockRow } from '../sql/block-row'
 
 const LEVELS = ['READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'] as const
 /** How a transaction fails that sees an old row at one of these levels; elsewhere, and at the others, it sees the new one. */
@@ -81,6 +82,27 @@ describeBackends(backends)('guard on $name', (backend) => {
       await dataSource.query(renameTable(dialect, 'moved', 'shedlock'))
     }
   })
+
+  itIf(dialect === 'mysql' || dialect === 'mariadb', 'mysql2')(
+    "is sent as the app's own statements are, unprepared, and fails with TypeORM's own error",
+    async () => {
+      const lock = await taken()
+      const queryRunner = dataSource.createQueryRunner()
+      afterTest(() => queryRunner.release())
+      const prepares = jest.spyOn((await queryRunner.connect()) as { execute: () => unknown }, 'execute')
+      await queryRunner.startTransaction()
+      await guard(queryRunner, lock)
+      await queryRunner.commitTransaction()
+      expect(prepares).not.toHaveBeenCalled()
+      await queryRunner.query('set innodb_lock_wait_timeout = 1')
+      const unblock = await blockRow(other, 'job')
+      await queryRunner.startTransaction()
+      await expect(guard(queryRunner, lock)).rejects.toMatchObject({ driverError: { errno: 1205 } })
+      await queryRunner.rollbackTransaction()
+      await unblock()
+      await lock.unlock()
+    },
+  )
 
   it('keeps the outcome of a task that ends before its pin, and frees the lock afterwards', async () => {
     const failures: unknown[] = []
