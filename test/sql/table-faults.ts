@@ -1,7 +1,12 @@
-import type { DialectName } from '../../src/sql/internal'
+import type { DialectName, LockTableOptions } from '../../src/sql/internal'
 
 /** What is wrong with a lock table that somebody made by hand, the severities and codes of its findings, and the SQL that makes it. */
-export type TableFault = readonly [fault: string, found: string, make: readonly string[]]
+export type TableFault = readonly [
+  fault: string,
+  found: string,
+  make: readonly string[],
+  options?: LockTableOptions,
+]
 type Columns = Readonly<Record<'name' | 'lock_until' | 'locked_at' | 'locked_by', string>>
 
 /** Makes a lock table with some of the columns changed, `''` for one that is not there, and with a row. */
@@ -28,6 +33,7 @@ const ROW = `'old', ${TIMES}, 'somebody'`
 const ORACLE_TIMES = `date '2020-01-01', date '2020-01-01'`
 
 const KEYLESS_MYSQL = { name: 'varchar(64) collate utf8mb4_bin not null' }
+const SET_BY_UPDATES = 'datetime(3) not null on update current_timestamp(3)'
 const KEYLESS_MSSQL = { name: 'nvarchar(64) collate Latin1_General_100_BIN2 not null' }
 const KEY_OF_SOME_ROWS = `create unique index some_rows on shedlock (name) where name <> 'job'`
 const ANOTHER_KEY = 'alter table shedlock add id int identity constraint shedlock_pkey primary key'
@@ -52,6 +58,11 @@ const javaTable = (dialect: DialectName, ...found: string[]): TableFault => [
   [JAVA_TABLES[dialect] ?? ''],
 ]
 
+const nulls = (table: typeof postgres, time: string): TableFault => [
+  'a row of nulls',
+  'error: TIME_INVALID, warning: COLUMN_NULLABLE, warning: COLUMN_NULLABLE, warning: COLUMN_NULLABLE',
+  table({ lock_until: time, locked_at: time, locked_by: 'varchar(255)' }, `'old', null, null, null`),
+]
 const NO_TABLE: TableFault = ['no table', 'error: TABLE_MISSING', []]
 const mysqlFaults: readonly TableFault[] = [
   NO_TABLE,
@@ -71,6 +82,30 @@ const mysqlFaults: readonly TableFault[] = [
     mysql({ name: 'varchar(20) collate utf8mb4_bin not null primary key' }),
   ],
   ['a time that may be null', 'warning: COLUMN_NULLABLE', mysql({ lock_until: 'datetime(3)' })],
+  nulls(mysql, 'datetime(3)'),
+  [
+    'a row of nulls, with times that begin in 1970',
+    `error: TIME_INVALID, ${'warning: COLUMN_TYPE, warning: COLUMN_NULLABLE, '.repeat(2)}warning: COLUMN_NULLABLE`,
+    mysql(
+      { lock_until: 'timestamp(3) null', locked_at: 'timestamp(3) null', locked_by: 'text' },
+      `'old', null, null, null`,
+    ),
+  ],
+  [
+    'times that change by themselves',
+    'error: OBSTACLE, warning: OBSTACLE',
+    mysql({ lock_until: SET_BY_UPDATES, locked_at: SET_BY_UPDATES }, ROW),
+  ],
+  [
+    'strings that are padded with zero bytes',
+    'error: COLUMN_TYPE, error: COLUMN_TYPE',
+    mysql({ name: 'binary(64) not null primary key', locked_by: 'binary(255) not null' }),
+  ],
+  [
+    'a text name with a key of its beginning',
+    'error: KEY_MISSING',
+    mysql({ name: 'text collate utf8mb4_bin not null, primary key (name(64))' }, ROW),
+  ],
 ]
 
 /** Faults that SQL can make and fix. */
@@ -107,6 +142,7 @@ export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFau
       postgres({ locked_by: 'varchar(40) not null' }),
     ],
     ['a time that may be null', 'warning: COLUMN_NULLABLE', postgres({ lock_until: 'timestamp(3)' })],
+    nulls(postgres, 'timestamp(3)'),
   ],
   mssql: [
     NO_TABLE,
@@ -165,6 +201,16 @@ export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFau
       sqlite({ name: 'text collate nocase not null primary key' }, ROW),
     ],
     ['no key', 'error: KEY_MISSING', sqlite({ name: 'text not null' })],
+    ['no key in a schema', 'error: KEY_MISSING', sqlite({ name: 'text not null' }), { schema: 'main' }],
+    [
+      'a key that is longer than the name',
+      'error: KEY_MISSING',
+      [
+        ...sqlite({ name: 'text not null' }),
+        'create unique index longer on shedlock (name, lower(locked_by))',
+      ],
+    ],
     ['a time that may be null', 'warning: COLUMN_NULLABLE', sqlite({ lock_until: 'datetime' })],
+    nulls(sqlite, 'datetime'),
   ],
 }

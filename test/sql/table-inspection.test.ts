@@ -146,9 +146,9 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
   )
 
   const faults = tableFaults[backend.dialect] ?? []
-  it.each(faults)('finds and fixes: %s', async (_, found, make) => {
+  it.each(faults)('finds and fixes: %s', async (_, found, make, options = {}) => {
     await run(make)
-    const provider = typeOrmLockProvider(dataSource)
+    const provider = typeOrmLockProvider(dataSource, options)
 
     const findings = await provider.table.check()
     expect(findings.map(({ severity, code }) => `${severity}: ${code}`).join(', ')).toBe(found)
@@ -156,6 +156,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     await run(fix)
     expect(await provider.table.check()).toEqual([])
     const rows = await dataSource.query<unknown[]>('select * from shedlock')
+    expect(rows).toHaveLength(make.filter((statement) => statement.startsWith('insert')).length)
     // What is there already may be refused, and nothing else happens.
     for (const statement of fix) await dataSource.query(statement).catch(() => undefined)
     expect(await provider.table.check()).toEqual([])
@@ -163,4 +164,21 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
     expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
   })
+  itIf(backend.dialect === 'sqlite', 'a table that is made anew')(
+    'keeps the longest lease of each lock, even if its client goes on after an error',
+    async () => {
+      await run([
+        'create table shedlock (name text, lock_until datetime, locked_at datetime, locked_by text)',
+        ...['2020', '2100', '2021'].map(
+          (year) => `insert into shedlock values ('job', '${year}-01-01', '2020-01-01', 'host')`,
+        ),
+        'insert into shedlock values (null, null, null, null)',
+      ])
+      const { table } = typeOrmLockProvider(dataSource)
+      const fix = (await table.check()).flatMap((finding) => finding.fix)
+      for (const statement of fix) await dataSource.query(statement).catch(() => undefined)
+      expect(await table.list()).toMatchObject([{ name: 'job', held: true }])
+      expect(await table.check()).toEqual([])
+    },
+  )
 })

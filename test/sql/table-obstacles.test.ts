@@ -25,9 +25,18 @@ const BOTH: readonly Obstacle[] = [
     ['alter table shedlock rename to other', 'create view shedlock as select * from other'],
   ],
 ]
+const KEY_MISSING = `KEY_MISSING: has no primary key and no unique index on 'name' alone, so two callers could hold one lock`
 const POSTGRES: readonly Obstacle[] = [
   ...BOTH,
   foreignKey(),
+  [
+    KEY_MISSING,
+    [
+      `create collation ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
+      'alter table shedlock drop constraint shedlock_pkey',
+      'create unique index on shedlock (name collate ignore_case)',
+    ],
+  ],
   ['TABLE_KIND: is unlogged, so a crash empties it (shedlock)', ['alter table shedlock set unlogged']],
   [
     'TABLE_KIND: is temporary, so only one session sees it (shedlock)',
@@ -76,6 +85,7 @@ describeBackends(cases)('the check on $backend.name', ({ backend, what, statemen
 })
 
 const column = (type: string) => `alter table shedlock add c_${type.replace(/\W.*/, '')} int ${type}`
+const STRINGS = 'alter table shedlock modify name varbinary(64) not null, modify locked_by text not null'
 /** What others may do, because every lock still has its row. */
 const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   postgres: [
@@ -84,12 +94,19 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
     'create table shedlock_0 partition of shedlock for values with (modulus 1, remainder 0)',
     ...['null', 'not null default 1', 'generated always as (1) stored'].map(column),
   ],
-  mariadb: ['null', 'not null default 1', 'unique auto_increment', 'as (1) stored'].map(column),
-  mysql: ['null', 'not null default 1', 'unique auto_increment', 'as (1) stored not null'].map(column),
+  mariadb: [
+    ...['null', 'not null default 1', 'unique auto_increment', 'as (1) stored'].map(column),
+    STRINGS,
+    'alter table shedlock add system versioning',
+  ],
+  mysql: [
+    ...['null', 'not null default 1', 'unique auto_increment', 'as (1) stored not null'].map(column),
+    STRINGS,
+  ],
 }
 
 describeBackends(availableBackends().filter(({ name }) => name in HARMLESS))(
-  'columns of others that need no value, and partitions, on $name',
+  'columns of others that need no value, other types, partitions and versions, on $name',
   (backend) => {
     it('are no finding, and locks go on', async () => {
       const { dataSource } = await openDatabase(backend, migrated())

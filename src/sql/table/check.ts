@@ -248,13 +248,11 @@ function columnFindings(
   const where = title(table.names)
   const name = table.names.columnNames[column]
   const type = String(row['column_type'])
-  const nullable = toNumber(row['nullable']) === 1
+  const now = { type, nullable: toNumber(row['nullable']) === 1 }
   const findings: TableFinding[] = []
   const add = (code: TableFinding['code'], severity: TableFinding['severity'], what: string): void => {
     const message = `Column '${name}' of table '${where}' ${what} – make it '${columnType(dialect, column)} not null'.`
-    findings.push(
-      finding(code, severity, message, changeColumn(dialect, table, column, { type, nullable }, zone)),
-    )
+    findings.push(finding(code, severity, message, changeColumn(dialect, table, column, now, zone)))
   }
 
   const doubt = dialect.table.doubtfulType
@@ -267,10 +265,15 @@ function columnFindings(
   // SQL Server reports -1 for varchar(max).
   if (length !== undefined && length > 0 && length < needed)
     add('COLUMN_TOO_SHORT', 'error', `holds ${length} characters but needs ${needed}`)
-  if (nullable) add('COLUMN_NULLABLE', 'warning', 'may be null, and a row with null would be held for ever')
+  // Only a warning for `lock_until`, because each statement of a lock sets it.
+  const harm = column === 'lockedAt' ? 'error' : 'warning'
+  if (toNumber(row['on_update']) === 1)
+    add('OBSTACLE', harm, 'changes by itself when others do: a lease may end, a slot run twice or never')
+  if (now.nullable)
+    add('COLUMN_NULLABLE', 'warning', 'may be null, and a row with null would be held for ever')
   if (column === 'name' && toNumber(row['unique_keys']) === 0) {
     const message = `Table '${where}' has no primary key and no unique index on '${name}' alone, so two callers could hold one lock – add one of them.`
-    findings.push(finding('KEY_MISSING', 'error', message, addKey(dialect, table)))
+    findings.push(finding('KEY_MISSING', 'error', message, addKey(dialect, table, now)))
   }
   return findings
 }

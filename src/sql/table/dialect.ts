@@ -37,8 +37,9 @@ export interface TableDialect {
   readonly defaultSchema?: Sql
   /**
    * Reads the columns of the table as rows of `column_name` and `column_type`; and, if it can, `max_length` in characters,
-   * `nullable` (1 or 0), `unique_keys` (how many unique indexes are on this column alone), `autocommit` (0: this session does not
-   * commit by itself) and `table_schema` (if an unnamed schema can be one of several). Binds `schema` and `table`.
+   * `nullable` (1 or 0), `unique_keys` (how many unique indexes are on this column alone), `on_update` (1: each update of the row
+   * changes it), `autocommit` (0: this session does not commit by itself) and `table_schema` (if an unnamed schema can be one of
+   * several). Binds `schema` and `table`.
    */
   readonly describe: (schema: Sql, table: Sql) => Sql
   /**
@@ -50,6 +51,8 @@ export interface TableDialect {
   readonly schemasOf?: (table: Sql) => Sql
   /** The types with which the lock is correct; with any other, two callers could hold it. */
   readonly types: { readonly text: RegExp; readonly time: RegExp }
+  /** Types of which only a beginning can be in a key. */
+  readonly notInKeys?: RegExp
   /** Types that are correct only under a condition. */
   readonly doubtfulType?: { readonly pattern: RegExp; readonly why: string }
 

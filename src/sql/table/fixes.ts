@@ -5,8 +5,14 @@ import type { LockColumn, TableSql } from './names'
 
 // SQL that repairs a lock table, for people to read and run; this library never runs it.
 
-/** What an added column contains in existing rows: the values of a free lock. */
-const FREE = { lockUntil: `'1970-01-01 00:00:00'`, lockedAt: `'1970-01-01 00:00:00'`, lockedBy: `'-'` }
+/** What an added column contains in existing rows, and what replaces null: the values of a free lock, with the time `NEVER`. */
+const FREE = { lockUntil: `'1970-01-02 00:00:00'`, lockedAt: `'1970-01-02 00:00:00'`, lockedBy: `'-'` }
+
+/** The present type of a column, and whether it may be null. */
+interface Present {
+  readonly type: string
+  readonly nullable: boolean
+}
 
 export function createTable(dialect: Dialect, { names }: TableSql): string[] {
   const { create } = tableDefinition(dialect, names)
@@ -26,46 +32,64 @@ export function addColumn(dialect: Dialect, table: TableSql, column: LockColumn)
 /**
  * Returns the SQL that gives a column its type.
  *
- * @param now its present type, and whether it may be null
  * @param zone the time zone of the sessions that use the table, if it matters
  */
 export function changeColumn(
   dialect: Dialect,
   table: TableSql,
   column: LockColumn,
-  now: { readonly type: string; readonly nullable: boolean },
+  now: Present,
   zone?: string,
 ): string[] {
   const { alterColumn, timeZone } = dialect.table
   if (!alterColumn) return []
   if (alterColumn === 'copy') return makeAnew(dialect, table)
+  const [where, what] = [render(table.table), render(table[column])]
   return [
     ...(zone !== undefined && timeZone?.types.test(now.type) ? [timeZone.set(zone)] : []),
-    alterColumn(render(table.table), render(table[column]), columnType(dialect, column), now),
+    ...(now.nullable && column !== 'name'
+      ? [`update ${where} set ${what} = ${FREE[column]} where ${what} is null`]
+      : []),
+    alterColumn(where, what, columnType(dialect, column), now),
   ]
 }
 
 /** Creates a unique index, because the table may already have another primary key. */
-export function addKey(dialect: Dialect, table: TableSql): string[] {
-  if (!dialect.table.alterColumn) return []
+export function addKey(dialect: Dialect, table: TableSql, now: Present): string[] {
+  const { alterColumn, notInKeys } = dialect.table
+  if (!alterColumn) return []
   const index = dialect.quote(nameWith('_name', dialect, table))
-  return [`create unique index ${index} on ${render(table.table)} (${render(table.name)})`]
+  // https://www.sqlite.org/lang_createindex.html: the index has the schema, and the table has none.
+  const where =
+    alterColumn === 'copy'
+      ? `${schemaOf(dialect, table)}${index} on ${dialect.quote(table.names.tableName)}`
+      : `${index} on ${render(table.table)}`
+  return [
+    ...(notInKeys?.test(now.type) ? changeColumn(dialect, table, 'name', now) : []),
+    `create unique index ${where} (${render(table.name)})`,
+  ]
 }
 
-/** Replaces the table with a copy. */
+/** Replaces the table with a copy. No row may stop it, because a `drop` follows: of two rows for a lock, the longer lease counts. */
 function makeAnew(dialect: Dialect, table: TableSql): string[] {
   const { names } = table
   const tableName = nameWith('_new', dialect, table)
-  const schema = names.schema === undefined ? '' : `${dialect.quote(names.schema)}.`
-  const columns = COLUMNS.map((column) => render(table[column])).join(', ')
+  const columns = COLUMNS.map((column) => render(table[column]))
+  const values = COLUMNS.map((column) =>
+    column === 'name' ? render(table.name) : `coalesce(${render(table[column])}, ${FREE[column]})`,
+  )
   const old = render(table.table)
-  const made = `${schema}${dialect.quote(tableName)}`
+  const made = `${schemaOf(dialect, table)}${dialect.quote(tableName)}`
   return [
     tableDefinition(dialect, { ...names, tableName }).create,
-    `insert into ${made} (${columns}) select ${columns} from ${old}`,
+    `insert or replace into ${made} (${columns.join(', ')}) select ${values.join(', ')} from ${old} where ${render(table.name)} is not null order by ${render(table.lockUntil)}`,
     `drop table ${old}`,
     `alter table ${made} rename to ${dialect.quote(names.tableName)}`,
   ]
+}
+
+function schemaOf(dialect: Dialect, { names: { schema } }: TableSql): string {
+  return schema === undefined ? '' : `${dialect.quote(schema)}.`
 }
 
 /** Shortens the table's name to fit the suffix, because it may already be as long as names can be. */

@@ -196,8 +196,8 @@ create table if not exists "shedlock" (
   "locked_by" varchar(255) not null,
   primary key ("name")
 );
-alter table "shedlock" add "lock_until" datetime(3) default '1970-01-01 00:00:00' not null;
-alter table "shedlock" add "locked_at" datetime(3) default '1970-01-01 00:00:00' not null;
+alter table "shedlock" add "lock_until" datetime(3) default '1970-01-02 00:00:00' not null;
+alter table "shedlock" add "locked_at" datetime(3) default '1970-01-02 00:00:00' not null;
 alter table "shedlock" add "locked_by" varchar(255) default '-' not null;
 create table if not exists "shedlock_new" (
   "name" varchar(64) not null,
@@ -206,7 +206,7 @@ create table if not exists "shedlock_new" (
   "locked_by" varchar(255) not null,
   primary key ("name")
 );
-insert into "shedlock_new" ("name", "lock_until", "locked_at", "locked_by") select "name", "lock_until", "locked_at", "locked_by" from "shedlock";
+insert or replace into "shedlock_new" ("name", "lock_until", "locked_at", "locked_by") select "name", coalesce("lock_until", '1970-01-02 00:00:00'), coalesce("locked_at", '1970-01-02 00:00:00'), coalesce("locked_by", '-') from "shedlock" where "name" is not null order by "lock_until";
 drop table "shedlock";
 alter table "shedlock_new" rename to "shedlock";
 create unique index "shedlock_name" on "shedlock" ("name");

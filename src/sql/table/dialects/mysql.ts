@@ -23,7 +23,7 @@ export const table: TableDialect = {
     return sql`
     select c.column_name as column_name, c.column_type as column_type, c.character_maximum_length as max_length,
       case c.is_nullable when _utf8mb4'YES' then 1 else 0 end as nullable, @@autocommit as autocommit,
-      coalesce(${schema}, database()) as table_schema,
+      coalesce(${schema}, database()) as table_schema, c.extra like '%on update%' as on_update,
       (select count(*) from information_schema.statistics s
         where ${here('s')} and s.non_unique = 0 and s.sub_part is null and s.column_name = c.column_name
           and not exists (
@@ -38,7 +38,7 @@ export const table: TableDialect = {
     return sql`
     select case when table_type like '%VIEW' then 'view' when table_type like 'TEMP%' then 'temporary' else 'engine' end as what,
       coalesce(engine, table_name) as name
-    from information_schema.tables where ${here('table')} and (table_type <> 'BASE TABLE' or engine <> 'InnoDB')
+    from information_schema.tables where ${here('table')} and (table_type not in ('BASE TABLE', 'SYSTEM VERSIONED') or engine <> 'InnoDB')
     union all select case constraint_type when 'CHECK' then 'check' else 'foreign key' end, constraint_name
     from information_schema.table_constraints where ${here('table')} and constraint_type in ('CHECK', 'FOREIGN KEY')
     union all select 'trigger', trigger_name from information_schema.triggers where ${here('event_object')}
@@ -46,8 +46,10 @@ export const table: TableDialect = {
     where ${here('table')} and is_nullable = 'NO' and column_default is null and extra not like '%auto_increment%'
       and extra not like '%GENERATED%'`
   },
-  // Without fractions, rounding could shorten the lease by up to half a second. Tables of Java services have TIMESTAMP.
-  types: { text: /^(var)?(char|binary)|text/, time: /^(datetime|timestamp)\([3-6]\)/ },
+  // Not BINARY, which is padded with zero bytes, and then differs from the name. Without fractions, rounding could shorten the lease
+  // by up to half a second. Tables of Java services have TIMESTAMP.
+  types: { text: /^(var)?char|^varbinary|text/, time: /^(datetime|timestamp)\([3-6]\)/ },
+  notInKeys: /text/,
   doubtfulType: {
     pattern: /^timestamp/,
     why: 'which is right only as long as all sessions have one time zone without daylight saving, and ends in 2038',

@@ -28,10 +28,13 @@ export const table: TableDialect = {
   },
   createSchema: (schema) => `create schema if not exists ${schema}`,
 
+  // An index whose collation is not the column's may ignore case. Collations 100, 950 and 951, which are "default", "C" and "POSIX",
+  // never do: https://github.com/postgres/postgres/blob/REL_15_STABLE/src/include/catalog/pg_collation.dat
   describe: describeColumns(sql`(
   select count(*) from pg_catalog.pg_index i
   where i.indrelid = a.attrelid and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null
-    and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)::int`),
+    and i.indnkeyatts = 1 and i.indkey[0] = a.attnum
+    and i.indcollation[0] in (a.attcollation, 100, 950, 951))::int`),
   obstacles: (schema, table) => sql`
     with shedlock_class as (select oid, relname, relkind, relpersistence from pg_catalog.pg_class where oid = ${regclass(schema, table)})
     select case relkind when 'v' then 'view' when 'm' then 'view' when 'f' then 'foreign' end as what, relname::text as name

@@ -13,7 +13,7 @@ export const table: TableDialect = {
     select c.name as column_name, c.type as column_type, c."notnull" = 0 as nullable,
       (select count(*) from pragma_index_list(${table}, ${where}) l
         where l."unique" and not l.partial
-          and (select group_concat(i.name, char(0)) from pragma_index_info(l.name, ${where}) i) = c.name) as unique_keys
+          and (select case count(*) when 1 then max(i.name) end from pragma_index_info(l.name, ${where}) i) = c.name) as unique_keys
     from pragma_table_info(${table}, ${where}) c`
   },
   types: { text: /^/, time: /^/ },
