@@ -11,8 +11,8 @@ type RowState = 'acquiring' | 'lost' | 'ours'
 
 /** A row that may be held although it is no longer used. */
 export interface BackgroundRelease {
-  /** Sends the release once, within a limit, and returns how many rows it changed. */
-  readonly attempt: () => Promise<number>
+  /** Sends the release once, at most within this many milliseconds, and returns how many rows it changed. */
+  readonly attempt: (limit: number) => Promise<number>
   /** Once this is over, the row has expired by itself. */
   readonly lease: Lease
   state: RowState
@@ -28,6 +28,8 @@ const FIRST_INTERVAL = 100
 const LONGEST_INTERVAL = 30_000
 /** While somebody waits in `drain`. */
 const LONGEST_AT_THE_END = 1_000
+/** How long before the end of `drain` the last attempt ends: a pool that is closed then would wait for its session. */
+const BEFORE_THE_END = 50
 /** How the interval grows for a row that was not found. It grows fast, because a late statement usually arrives soon. */
 const UNTIL_FOUND = { growth: 6, longest: 300_000 }
 /** When there are more than this, the oldest one is dropped, and its row expires. */
@@ -58,6 +60,8 @@ export class BackgroundReleases {
   #state: 'open' | 'draining' | 'closed' = 'open'
   /** Ends the wait in `drain`. */
   #drained: (() => void) | undefined
+  /** When all attempts have to end, on the monotonic clock. */
+  #endOfAttempts = Infinity
   #interval = FIRST_INTERVAL
   #notBefore = 0
   #cancelTimer: Cancel | undefined
@@ -70,6 +74,7 @@ export class BackgroundReleases {
   /** Notes that an acquisition begins. Until it ends, `drain` waits for it, because it may leave something to release. */
   begin(): void {
     this.#state = this.all.state = 'open'
+    this.#endOfAttempts = Infinity
     this.#acquiring++
     this.all.busy.add(this)
   }
@@ -107,6 +112,7 @@ export class BackgroundReleases {
    */
   async drain(timeout: number): Promise<void> {
     this.#state = 'draining'
+    if (timeout > BEFORE_THE_END) this.#endOfAttempts = time.now() + timeout - BEFORE_THE_END
     this.#interval = FIRST_INTERVAL
     this.#notBefore = 0
     const ended = new Promise<void>((end) => {
@@ -170,7 +176,9 @@ export class BackgroundReleases {
     const entry = this.#entries.get(release)
     // Read this before the attempt: the statement that acquires the row may arrive, and be answered, while this release waits.
     const { state } = release
-    const changed = await release.attempt().catch(() => undefined)
+    const limit = this.#endOfAttempts - time.now()
+    if (limit <= 0) return false
+    const changed = await release.attempt(limit).catch(() => undefined)
     // It may have been removed during the attempt, or dropped at the end of a `drain`.
     if (!entry || !this.#entries.delete(release)) return changed !== undefined
     const isDone = changed !== undefined && (changed > 0 || this.#isLast(state, entry))

@@ -219,12 +219,13 @@ export class LockRow implements Acquisition {
     const { table, name } = this
     let underWay = 0
     let again = 0
-    const send = async (): Promise<number> => {
+    const send = async (limit: number): Promise<number> => {
       // One connection may be silent. If two do not answer, the row is probably locked, and more would only wait behind them. As
       // those two may be silent as well, another one is tried after two minutes, then after four, and so on.
       if (underWay > 1 && time.now() < again) throw new NoAnswer(`${underWay} releases are still under way`)
       try {
-        return await attemptWithin(table.timeLimit, { lockName: name, attempt }, table, false)
+        const most = Math.min(limit, table.timeLimit)
+        return await attemptWithin(most, { lockName: name, attempt }, table, false)
       } catch (error) {
         if (error instanceof NoAnswer && error.underWay) {
           underWay++

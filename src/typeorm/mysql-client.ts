@@ -18,6 +18,7 @@ interface MySqlConnectionLike {
   readonly execute?: Send
   readonly query?: Send
   destroy?(): void
+  readonly stream?: { destroy?(): unknown }
   readonly config?: { readonly typeCast?: unknown }
 }
 
@@ -37,7 +38,10 @@ export function mysqlConnection(isGiven: boolean): DriverConnection {
   )
   return {
     end(connection) {
-      ;(connection as MySqlConnectionLike).destroy?.()
+      const client = connection as MySqlConnectionLike
+      client.destroy?.()
+      // That only ends the stream, for which a silent host would keep the process alive.
+      client.stream?.destroy?.()
     },
     run(on, text, values, { parameters }) {
       const connection = on.connection as MySqlConnectionLike

@@ -7,7 +7,7 @@ import { Preparation, runText, type DriverConnection } from './run-statement'
 
 /** What this library uses of a pg client. Aurora's Data API has none of it; pg-native has no `parsedStatements`. */
 interface PgClientLike {
-  readonly connection?: { readonly parsedStatements?: object }
+  readonly connection?: { readonly parsedStatements?: object; readonly stream?: Partial<Socket> }
   query(statement: 'begin' | { name: string; text: string; values: unknown[] }): Promise<{
     rows: SqlRow[]
     rowCount: number | null
@@ -17,20 +17,22 @@ interface PgClientLike {
 }
 
 /**
- * Ends a pg client. The pool drops a client that is ending, and a client that waits for an answer closes its socket at once. As that
- * leaves a transaction open, a pooler such as PgBouncer ends its own connection too, which may lead to a standby.
+ * Ends a pg client. The pool drops a client that is ending, and a client that waits for an answer closes its socket at once, but with
+ * the option `pipeline` not before the answer. As that leaves a transaction open, a pooler such as PgBouncer ends its own connection
+ * too, which may lead to a standby.
  */
 export function endPgClient(connection: object): void {
   const client = connection as PgClientLike
   if (!client.end) return
   client.query('begin').catch(() => undefined)
   client.end().catch(() => undefined)
+  client.connection?.stream?.destroy?.()
 }
 
 /** What this library uses of TypeORM's driver: pg's pool, and its clients, which pg does not document. */
 interface PgDriverLike {
   readonly master?: {
-    readonly _clients?: readonly { readonly connection?: { readonly stream?: Partial<Socket> } }[]
+    readonly _clients?: readonly Pick<PgClientLike, 'connection'>[]
   }
 }
 

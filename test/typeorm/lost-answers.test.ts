@@ -78,14 +78,45 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await expectFreed('slow', before)
   })
 
-  it('closes the only connection of a pool if its host has fallen silent, so that the next lock has another', async () => {
-    const { dataSource, proxy } = await throughProxy({ poolSize: 1 })
-    const provider = typeOrmLockProvider(dataSource, { timeLimit: '1s' })
-    const job = { name: 'silent', lockAtMostFor }
-    await (await provider.lock(job))?.unlock()
-    proxy.silence()
-    await expect(provider.lock(job)).rejects.toEqual(lockError('TIMEOUT'))
-    expect(await provider.lock(job)).toBeDefined()
+  /** The socket of the only connection of a pool. */
+  const socketOf = async (dataSource: DataSource): Promise<Socket> => {
+    const queryRunner = dataSource.createQueryRunner()
+    const client = (await queryRunner.connect()) as { stream?: Socket; connection?: { stream: Socket } }
+    await queryRunner.release()
+    const socket = client.stream ?? client.connection?.stream
+    assert(socket)
+    return socket
+  }
+
+  it.each(backend.dialect === 'postgres' ? [{}, { pipeline: true }] : [{}])(
+    'closes the only connection of a pool if its host has fallen silent, so that the next lock has another: %j',
+    async (extra) => {
+      const { dataSource, proxy } = await throughProxy({ poolSize: 1, extra })
+      const provider = typeOrmLockProvider(dataSource, { timeLimit: '1s' })
+      const job = { name: 'silent', lockAtMostFor }
+      await (await provider.lock(job))?.unlock()
+      const socket = await socketOf(dataSource)
+      proxy.silence()
+      await expect(provider.lock(job)).rejects.toEqual(lockError('TIMEOUT'))
+      // Or it would keep the process alive.
+      expect(socket.destroyed).toBe(true)
+      await eventually(async () => (await provider.lock(job))?.unlock())
+    },
+  )
+
+  it('lets the DataSource end after a drain, though the row of a release is still blocked', async () => {
+    const dataSource = await opened.connect({ poolSize: 2 }, () => undefined)
+    const provider = typeOrmLockProvider(dataSource, { timeLimit: '2s' })
+    const lock = await provider.lock({ name: 'blocked', lockAtMostFor })
+    const unblock = await blockRow(opened.dataSource, 'blocked')
+    await expect(lock?.unlock()).rejects.toEqual(lockError('TIMEOUT'))
+    await provider.drain('1s')
+    const limit = new AbortController()
+    const tooLate = sleep(20_000, 'still waiting', { signal: limit.signal })
+    expect(await Promise.race([dataSource.destroy(), tooLate])).toBeUndefined()
+    limit.abort()
+    await tooLate.catch(() => undefined)
+    await unblock()
   })
 
   it.each([
