@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { time } from '../core/internal'
 import { nameAmong } from '../drivers/internal'
 import { DriverError, NOT_REPLICATED, type SqlRow } from '../sql/internal'
 import { Preparation, runText, type DriverConnection } from './run-statement'
@@ -36,14 +37,23 @@ interface PgDriverLike {
   }
 }
 
+/** When a connection that is being opened was first seen, on the monotonic clock. */
+const connectingSince = new WeakMap<Partial<Socket>, number>()
+/** In milliseconds. TCP repeats a lost request after a second. */
+const CONNECTS_WITHIN = 2_000
+
 /**
- * Drops the clients whose host has not even accepted the connection: unless `connectTimeoutMS` is set, they occupy the pool until TCP
- * gives up, after two minutes.
+ * Drops the clients whose host has not accepted the connection for seconds: unless `connectTimeoutMS` is set, they occupy the pool
+ * until TCP gives up, after two minutes. Notes the others.
  */
-function stopConnecting(driver: unknown): void {
+function dropUnaccepted(driver: unknown): void {
   for (const { connection } of (driver as PgDriverLike).master?._clients ?? []) {
     const socket = connection?.stream
-    if (socket?.connecting) socket.destroy?.(new Error('the host did not accept the connection in time'))
+    if (!socket?.connecting) continue
+    const since = connectingSince.get(socket) ?? time.now()
+    connectingSince.set(socket, since)
+    if (time.now() - since >= CONNECTS_WITHIN)
+      socket.destroy?.(new Error('the host did not accept the connection in time'))
   }
 }
 
@@ -61,7 +71,7 @@ export function pgConnection(named: boolean): DriverConnection {
   )
   return {
     end: endPgClient,
-    stopConnecting,
+    dropUnaccepted,
     async run(on, text, values, { parameters }) {
       const client = on.connection as PgClientLike
       const state = stateOf(client)

@@ -39,7 +39,9 @@ export function queryRunnerClient(
           'The DataSource returned the query runner of an open transaction, whose rollback would undo a lock – pass the DataSource itself, not a proxy.',
         )
       try {
-        const connection = (await queryRunner.connect()) ?? {}
+        const connecting = queryRunner.connect()
+        driver.dropUnaccepted?.(dataSource.driver)
+        const connection = (await connecting) ?? {}
         const on = { dataSource, queryRunner, connection }
         const release = () => queryRunner.release()
         const end = () => {
@@ -57,7 +59,7 @@ export function queryRunnerClient(
       }
     },
     unusable: () => notInitialised(dataSource),
-    stopConnecting: () => driver.stopConnecting?.(dataSource.driver),
+    stopConnecting: () => driver.dropUnaccepted?.(dataSource.driver),
   })
 }
 

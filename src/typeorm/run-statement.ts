@@ -16,8 +16,8 @@ export interface DriverConnection {
   run(on: RunnerConnection, text: string, values: unknown[], statement: Sql): Promise<StatementResult>
   /** Closes a connection, so that the pool opens a new one. */
   end?(connection: object): unknown
-  /** Drops connections that are still being opened. @param driver TypeORM's driver */
-  stopConnecting?(driver: unknown): void
+  /** Drops connections that have been opening for too long, and notes the others. @param driver TypeORM's driver */
+  dropUnaccepted?(driver: unknown): void
 }
 
 /** Runs a statement with TypeORM's own `query`, or DDL on Spanner with `updateDDL`. */

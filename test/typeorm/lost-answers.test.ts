@@ -158,24 +158,38 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     if (what === 'extension') expect(lock.remaining()).toBeGreaterThan(300_000)
   })
 
-  itIf(backend.dialect === 'postgres', 'pg')('drops a connection that no host has accepted', async () => {
-    const dataSource = await open({ poolSize: 2 })
-    const provider = typeOrmLockProvider(dataSource, { timeLimit: '1s' })
-    await (await provider.lock({ name: 'unaccepted', lockAtMostFor }))?.unlock()
-    const queryRunner = dataSource.createQueryRunner()
-    await queryRunner.connect()
-    const { options } = (dataSource.driver as unknown as { master: { options: object } }).master
-    const unaccepted = new Socket()
-    const connect = () => Object.assign(unaccepted, { connecting: true })
-    Object.assign(options, { stream: () => Object.assign(unaccepted, { connect }) })
-    await expect(provider.lock({ name: 'unaccepted', lockAtMostFor })).rejects.toEqual(lockError('TIMEOUT'))
-    expect(unaccepted.errored).toMatchObject({ message: 'the host did not accept the connection in time' })
-    Object.assign(options, { stream: undefined })
-    expect(await provider.lock({ name: 'unaccepted', lockAtMostFor })).toBeDefined()
-    // The one that is in use stays.
-    expect(await queryRunner.query('select 1 as one')).toEqual([{ one: 1 }])
-    await queryRunner.release()
-  })
+  itIf(backend.dialect === 'postgres', 'pg')(
+    'drops a connection that no host has accepted, but not one that the app has just begun to open',
+    async () => {
+      const dataSource = await open({ poolSize: 3 })
+      const provider = typeOrmLockProvider(dataSource, { timeLimit: '2500ms' })
+      await (await provider.lock({ name: 'unaccepted', lockAtMostFor }))?.unlock()
+      const queryRunner = dataSource.createQueryRunner()
+      await queryRunner.connect()
+      const { options } = (dataSource.driver as unknown as { master: { options: object } }).master
+      const unaccepted: Socket[] = []
+      const stream = (): Socket => {
+        const socket = new Socket()
+        unaccepted.push(socket)
+        return Object.assign(socket, { connect: () => Object.assign(socket, { connecting: true }) })
+      }
+      Object.assign(options, { stream })
+      const job = { name: 'unaccepted', lockAtMostFor }
+      const refused = expect(provider.lock(job)).rejects.toEqual(lockError('TIMEOUT'))
+      await eventually(() => expect(unaccepted).toHaveLength(1))
+      const ofApp = expect(dataSource.createQueryRunner().connect()).rejects.toThrow('of the test')
+      await refused
+      const why = 'the host did not accept the connection in time'
+      expect(unaccepted.map(({ errored }) => errored?.message)).toEqual([why, undefined])
+      unaccepted[1]?.destroy(new Error('of the test'))
+      await ofApp
+      Object.assign(options, { stream: undefined })
+      expect(await provider.lock({ name: 'unaccepted', lockAtMostFor })).toBeDefined()
+      // The one that is in use stays.
+      expect(await queryRunner.query('select 1 as one')).toEqual([{ one: 1 }])
+      await queryRunner.release()
+    },
+  )
 
   itIf(backend.dialect === 'postgres', 'pg')(
     'leaves a transaction open on a connection that it closes, so that a pooler closes its own too',
