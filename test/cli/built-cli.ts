@@ -47,21 +47,18 @@ export function projectWith(...names: string[]): string {
 }
 
 /** A command that runs until the test ends it. */
-export interface Started {
-  readonly child: ChildProcessWithoutNullStreams
-  /** When its output has its first line. */
-  readonly up: Promise<unknown>
-  /** Its exit status, and the signal that ended it. */
-  readonly ended: Promise<unknown>
-  readonly said: (stream: 'stdout' | 'stderr') => string
-}
+export type Started = ReturnType<typeof startCli>
 
-/** Starts the built command line in a process of its own. */
-export function startCli(args: readonly string[], env: Readonly<Record<string, string>>): Started {
+/**
+ * Starts the built command line in a process of its own. `up`: its output has its first line. `ended`: its exit status, and the
+ * signal that ended it.
+ */
+export function startCli(args: readonly string[], env: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, [builtCli(), ...args], { cwd: root, env: { ...process.env, ...env } })
   const written = writtenBy(child)
   const up = once(child.stdout, 'data')
-  return { child, up, ended: once(child, 'exit'), said: (stream) => written[stream] }
+  const said = (stream: 'stdout' | 'stderr'): string => written[stream]
+  return { child, up, ended: once(child, 'exit'), said }
 }
 
 /** Collects the output of a process as it arrives. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { newConfiguration } from '../../src/testing/expectations'
-import { acquireLock, acquireNewLock, expectLockError, expectRow } from './sql-expectations'
+import { acquireLock, acquireNewLock, expectRow } from './sql-expectations'
 import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
 
 const MINUTE = 60_000
@@ -49,13 +49,6 @@ export const databaseClockCases: SqlCases = {
       lock.remaining() <= left + 2,
       `the holder has ${lock.remaining()} ms left, but the database only ${left} ms`,
     )
-  },
-  'has no fencing token once the row is gone, and aborts the signal of its holder': async (environment) => {
-    const lock = await acquireNewLock(environment)
-    await environment.deleteRow(lock.name)
-    await expectLockError(lock.fencingToken(), 'LOCK_LOST')
-    assert(lock.signal.aborted)
-    assert.equal(lock.remaining(), 0)
   },
   'keeps the fencing token and the slot in locked_at': async (environment) => {
     const provider = await environment.createProvider()

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor, type Lock } from '../../src/core/internal'
+import { LockingTaskExecutor, type Lock } from '../../src/core/internal'
 import type { DialectName, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql/internal'
-import { providerOf } from '../core/provider-of'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 
@@ -124,17 +123,6 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
     })
     await expect(transaction).rejects.toMatchObject({ code: 'LOCK_LOST', lockName: 'job' })
     expect(await worked()).toBe(0)
-  })
-
-  it('refuses to work without a lock, and with a lock that is not in SQL', async () => {
-    const inMemory = new InMemoryLockProvider()
-    // A copy, as if from a storage that is neither SQL nor in memory.
-    const storage = providerOf(async (wanted) => ({ ...(await inMemory.acquire(wanted)) }))
-    const elsewhere = await storage.lock(job)
-    await client().transaction(async (transaction) => {
-      await expect(transaction.guard()).rejects.toMatchObject({ code: 'NOT_LOCKED' })
-      await expect(transaction.guard(elsewhere)).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
-    })
   })
 
   it('keeps this lock busy, but never for ever, when its own task extends it inside of the pin', async () => {

@@ -3,16 +3,12 @@ import type { LockTableOptions } from '../../src/sql/internal'
 import type { LockProviderEnvironment } from '../../src/testing'
 import type { Counter } from '../../src/testing/race-cases'
 import type { observeLockTable } from './lock-table-observer'
+import type { ClientTransaction } from './sql-environment'
 
 /** An open transaction of the app, on the same client that `provider` uses. */
-export interface CallerTransaction {
-  readonly provider: LockProvider
+export interface CallerTransaction extends Omit<ClientTransaction, 'query'> {
   /** Returns whether other sessions can see what the transaction wrote. */
   isVisible(): Promise<boolean>
-  /** Ends the transaction and keeps what it wrote. */
-  commit(): Promise<void>
-  /** Ends the transaction and undoes what it wrote. */
-  rollback(): Promise<void>
 }
 
 /** What the cases for SQL need. */

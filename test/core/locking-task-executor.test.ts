@@ -27,13 +27,6 @@ afterEach(() => {
   jest.useRealTimers()
 })
 
-it('an executor refuses an option that it does not know', () => {
-  const options = { defaultLockAtMost: '1m' } as object
-  expect(() => new LockingTaskExecutor(storage, options)).toThrow(
-    "Unknown option 'defaultLockAtMost' in the executor options",
-  )
-})
-
 describe('a task', () => {
   it('runs under its lock, returns its value, and is unlocked', async () => {
     const result = await executor.executeWithLock(job, () => {

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it, jest } from '@jest/globals'
 import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core/internal'
+import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { provider as faulty, storage, useFaultyExecutor } from './faulty-executor'
@@ -79,20 +80,17 @@ describe('waiting', () => {
 
   it('ends at once when its signal aborts during an attempt', async () => {
     jest.useFakeTimers()
-    try {
-      const answer = promiseWithResolvers()
-      const slow = providerOf(() => answer.promise.then(() => ({ reason: 'held' })))
-      const { signal, ...controller } = abortable()
-      const locked = slow.lock({ ...job, wait: { atMost: '1m', interval: '30s' }, signal })
-      const reason = new Error('changed my mind')
-      const refused = expect(locked).rejects.toBe(reason)
-      controller.abort(reason)
-      answer.resolve()
-      await refused
-      expect(jest.getTimerCount()).toBe(0)
-    } finally {
-      jest.useRealTimers()
-    }
+    afterTest(() => jest.useRealTimers())
+    const answer = promiseWithResolvers()
+    const slow = providerOf(() => answer.promise.then(() => ({ reason: 'held' })))
+    const { signal, ...controller } = abortable()
+    const locked = slow.lock({ ...job, wait: { atMost: '1m', interval: '30s' }, signal })
+    const reason = new Error('changed my mind')
+    const refused = expect(locked).rejects.toBe(reason)
+    controller.abort(reason)
+    answer.resolve()
+    await refused
+    expect(jest.getTimerCount()).toBe(0)
   })
 
   it('ends with the reason of its signal, which has one listener, however many wait, and none afterwards', async () => {

@@ -97,15 +97,6 @@ describeBackends(backends)('client extensions on $name', (backend) => {
     expect(await isFree(prisma)).toBe(false)
   })
 
-  test('wrong options and clients are refused when the client is extended', () => {
-    const wrong = 'INVALID_CONFIGURATION'
-    expect(() => prisma.$extends(shedlock({ lockAtMostFor: '1m' } as never))).toThrow(
-      lockError(wrong, /'lockAtMostFor' .* the known options are defaultLockAtMostFor, .*tableName/),
-    )
-    expect(() => prisma.$extends(shedlock({ defaultLockAtMostFor: 'soon' }))).toThrow(lockError(wrong))
-    expect(() => shedlock()({} as never)).toThrow(lockError('INVALID_CLIENT'))
-  })
-
   /** Behaves as @prisma/extension-read-replicas 0.5 does, and sends raw queries to the replica too. */
   const withReplica = (replica: TestClient) => (client: TestClient) =>
     client.$extends({

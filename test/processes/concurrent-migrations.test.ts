@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { DataSource } from 'typeorm'
+import { DataSource, type DataSourceOptions } from 'typeorm'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { dialects, migrationScripts } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
@@ -9,7 +9,6 @@ import { availableBackends, describeBackends, type TestDatabase } from '../backe
 import { openDatabase } from '../backends/open-database'
 import { hasClient, runScript } from '../backends/database-client'
 import { itIf } from '../it-if'
-import type { MigratingOrder } from './concurrent-migrations-worker'
 import { program } from './program'
 
 const PROCESSES = 10
@@ -17,7 +16,7 @@ let children: readonly ChildProcess[] = []
 
 const answers = (): Promise<unknown[]> =>
   Promise.all(children.map(async (child) => ((await once(child, 'message')) as unknown[])[0]))
-const tellAll = (message: MigratingOrder | 'go'): Promise<unknown[]> => {
+const tellAll = (message: DataSourceOptions | 'go'): Promise<unknown[]> => {
   const answered = answers()
   for (const child of children) child.send(message)
   return answered
@@ -44,31 +43,19 @@ describeBackends(availableBackends().filter(({ shared }) => shared))(
       ;({ database, dataSource: observer } = await openDatabase(backend))
     })
 
-    const migrateAtOnce = async (underLock: boolean): Promise<unknown[]> => {
-      expect(await tellAll({ typeOrm: database.typeOrm, underLock })).toEqual(all('done'))
-      return tellAll('go')
-    }
-
     const expectTable = async (): Promise<void> => {
       const provider = typeOrmLockProvider(observer)
       expect(await provider.table.check()).toEqual([])
       expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
     }
 
-    it('all succeed with the migrations of the app, under a lock', async () => {
-      expect(await migrateAtOnce(true)).toEqual(all('done'))
-      await expectTable()
-      const table = dialects[backend.dialect].quote('migrations')
-      const executed = await observer.query<unknown[]>(`select * from ${table}`)
-      expect(executed).toHaveLength(2)
-    })
-
     it('all succeed with the migration of the lock table, once TypeORM has its own table', async () => {
       // TypeORM looks for it and makes it, without care for others who do the same.
       const first = await new DataSource({ ...database.typeOrm, migrations: [] }).initialize()
       await first.runMigrations()
       await first.destroy()
-      expect(await migrateAtOnce(false)).toEqual(all('done'))
+      expect(await tellAll(database.typeOrm)).toEqual(all('done'))
+      expect(await tellAll('go')).toEqual(all('done'))
       await expectTable()
     })
 

@@ -7,7 +7,7 @@ import type { Plan } from './plan'
 import { SimulatedProcess } from './simulated-process'
 import { Witness } from './witness'
 import { Work } from './work'
-import { World, type Violation } from './world'
+import { World } from './world'
 
 export interface SimulationOptions {
   readonly traced?: boolean
@@ -15,16 +15,7 @@ export interface SimulationOptions {
   readonly sqlite?: boolean
 }
 
-export interface Outcome {
-  readonly violation: Violation | undefined
-  readonly acquisitions: number
-  readonly refusals: number
-  readonly errors: number
-  readonly events: number
-  /** In simulated milliseconds. */
-  readonly simulated: number
-  readonly trace: readonly string[]
-}
+export type Outcome = Awaited<ReturnType<typeof simulate>>
 
 /** In milliseconds after the last fault, by when everything late has arrived and everything has been cleaned up. */
 const QUIET = 90_000
@@ -33,7 +24,7 @@ const SHUTDOWN = 90_000
 const LONGEST_LEASE = 1_700_000
 
 /** Simulates one world, from the start of its processes to their end. */
-export async function simulate(planned: Plan, options: SimulationOptions = {}): Promise<Outcome> {
+export async function simulate(planned: Plan, options: SimulationOptions = {}) {
   const plan: Plan = options.sqlite ? { ...planned, shape: 'sqlite' } : planned
   const world = new World(options)
   const end = world.begin()

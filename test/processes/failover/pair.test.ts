@@ -159,17 +159,6 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
     )
   })
 
-  it('a pool of two with silent connections has new ones after two calls have timed out', async () => {
-    const client = await open('typeorm', { timeLimit: SHORT })
-    const lock = () => client.provider.lock(configuration())
-    await (await lock())?.unlock()
-    await fill(client)
-    pair.address.silence()
-    const timeout = { status: 'rejected', reason: { code: 'TIMEOUT' } }
-    expect(await Promise.allSettled([lock(), lock()])).toMatchObject([timeout, timeout])
-    expect(await lock()).toBeDefined()
-  })
-
   if (backend === 'postgres') {
     it('a lock is not given to the caller if the wait for the synchronous standby was cancelled, and its row is released', async () => {
       const client = await open('typeorm')

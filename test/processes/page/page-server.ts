@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { chromium, type Browser } from 'playwright-core'
 import { DataSource } from 'typeorm'
-import type { SqlLockProvider } from '../../../src/sql/internal'
 import { typeOrmLockProvider } from '../../../src/typeorm/internal'
 import { lockPage, nodeHandler, type LockPageOptions } from '../../../src/web'
 
@@ -21,17 +20,10 @@ export function openBrowser(): Promise<Browser> {
   })
 }
 
-export interface PageServer {
-  readonly provider: SqlLockProvider
-  readonly url: string
-  readonly insert: (name: string, row: { owner: string; at: number; until: number }) => Promise<void>
-  readonly close: () => Promise<void>
-}
+export type PageServer = Awaited<ReturnType<typeof servePage>>
 
 /** The page on loopback, about a table of its own, for somebody called ann. */
-export async function servePage(
-  options: Partial<LockPageOptions<IncomingMessage>> = {},
-): Promise<PageServer> {
+export async function servePage(options: Partial<LockPageOptions<IncomingMessage>> = {}) {
   const dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize()
   const provider = typeOrmLockProvider(dataSource)
   await provider.table.create()
@@ -49,7 +41,7 @@ export async function servePage(
   return {
     provider,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/locks`,
-    insert: async (name, { owner, at, until }) => {
+    insert: async (name: string, { owner, at, until }: { owner: string; at: number; until: number }) => {
       await dataSource.query(row, [name, `${until} seconds`, `${at} seconds`, owner])
     },
     close: async () => {

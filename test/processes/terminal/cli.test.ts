@@ -93,9 +93,3 @@ it('cuts and has colours on a terminal only, and no colours with NO_COLOR', asyn
   expect(stdout).not.toMatch(/[\u001b…]/)
   expect(stdout).toContain(REASON)
 })
-
-it('doctor does not call a place right that has no table', async () => {
-  const { lines } = await shown(['doctor', '--table-name', 'other'], 160)
-  expect(lines[0]).toMatch(/^note +place: looked for table other/)
-  expect(lines[1]).toMatch(/^error +table: There is no lock table 'other'/)
-})

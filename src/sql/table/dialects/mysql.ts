@@ -23,7 +23,7 @@ export const table: TableDialect = {
     return sql`
     select c.column_name as column_name, c.column_type as column_type, c.character_maximum_length as max_length,
       case c.is_nullable when _utf8mb4'YES' then 1 else 0 end as nullable, @@autocommit as autocommit,
-      coalesce(${schema}, database()) as table_schema, c.extra like '%on update%' as on_update,
+      coalesce(${schema}, database()) as table_schema, c.extra like _utf8mb4'%on update%' as on_update,
       (select count(*) from information_schema.statistics s
         where ${here('s')} and s.non_unique = 0 and s.sub_part is null and s.column_name = c.column_name
           and not exists (
