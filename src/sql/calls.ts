@@ -263,7 +263,7 @@ export async function callDatabase<T>(
       if (kind === 'refused') throw error
       const unusable = (kind === 'unanswered' || kind === 'not-sent') && database.client.unusable?.()
       if (unusable) throw new LockError(unusable.code, unusable.message, { lockName, cause: error })
-      if (kind === 'transient' || kind === 'read-only') inTheWay = error
+      if (kind === 'transient' || kind === 'read-only' || kind === 'not-sent') inTheWay = error
       if (error instanceof NoAnswer) isFirst = false
       const isRepeated = idempotent || kind !== 'unanswered'
       do {
