@@ -76,17 +76,10 @@ describeBackends(backends)('the drivers of a project on $name', (backend) => {
   })
 })
 
+const WITHOUT_TLS = ['ssl=false', 'ssl=0', 'sslmode=disable', 'ssl-mode=DISABLED', 'ssl-mode=PREFERRED']
+const WITH_TLS = ['ssl=true', 'ssl', 'sslmode=require', 'sslaccept=strict', 'ssl=false&ssl-mode=REQUIRED']
 /** Neither server has a certificate that a client trusts. */
-const TLS = [
-  ...['ssl=false', 'ssl=0', 'sslmode=disable', 'sslmode=DISABLED', 'ssl-mode=DISABLED'].map((off) => [
-    off,
-    0,
-  ]),
-  ...['ssl=true', 'ssl', 'sslmode=require', 'sslaccept=strict', 'ssl=false&sslmode=require'].map((on) => [
-    on,
-    3,
-  ]),
-] as const
+const TLS = [...WITHOUT_TLS.map((off) => [off, 0] as const), ...WITH_TLS.map((on) => [on, 3] as const)]
 
 describeBackends(backends.filter(({ name }) => name === 'mysql' || name === 'mariadb'))(
   'the parameters of a URL for TLS on $name',

@@ -42,8 +42,8 @@ export const mysqlDriver: CliDriver = {
 /** Options that both drivers know. Of the URL's parameters, only those for TLS and for passwords without TLS are needed here. */
 function options(url: string, driver: string): object {
   const { hostname, port, username, password, pathname, searchParams } = readUrl(url)
-  const tls = ['sslaccept', 'sslcert', 'ssl', 'sslmode'].some(
-    (name) => !/^(false|0|disabled?)$/i.test(searchParams.get(name) ?? 'false'),
+  const tls = ['sslaccept', 'sslcert', 'ssl', 'sslmode', 'ssl-mode'].some(
+    (name) => !/^(false|0|disabled?|preferred)$/i.test(searchParams.get(name) ?? 'false'),
   )
   return {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
