@@ -32,7 +32,7 @@ interface MySqlConnectionLike {
  */
 export function mysqlConnection(isGiven: boolean): DriverConnection {
   const preparation = new Preparation(
-    true,
+    !isGiven,
     (reason) =>
       `shedlock-orm sends its statements unprepared from now on, because one could not be prepared: ${reason}.`,
   )
@@ -47,7 +47,6 @@ export function mysqlConnection(isGiven: boolean): DriverConnection {
       const connection = on.connection as MySqlConnectionLike
       const isBound = parameters.length === values.length
       if (
-        !isGiven &&
         preparation.isOn &&
         isBound &&
         connection.execute &&

@@ -14,6 +14,7 @@ import { openMemory } from '../backends/open-database'
 import { FaultyLockProvider } from '../core/faulty-lock-provider'
 import { startWith } from '../nestjs/application'
 import { jobClassWith } from '../nestjs/job-class'
+import { prisma } from './prisma-client'
 
 // The compiler compares the options that an entry point knows with its type, and refusals.test.ts shows that it refuses all others.
 // These tests show that it passes on the options that it knows.
@@ -89,20 +90,13 @@ describe.each(Object.entries(entryPoints))('%s', (_, run) => {
   })
 })
 
-/** What is asked of a client before the first lock. */
-const prisma = {
-  _activeProvider: 'postgresql',
-  $connect: () => Promise.resolve(),
-  $executeRawUnsafe: () => Promise.resolve(0),
-  $queryRawUnsafe: () => Promise.resolve([]),
-  $transaction: () => Promise.reject(new Error('unused')),
-  $extends: ({ client }: { client: object }) => client,
-}
-
 it.each<[string, (options: never) => SqlLockProvider | Promise<SqlLockProvider>]>([
   ['typeOrmLockProvider', async (options) => typeOrmLockProvider(await openMemory(), options)],
   ['prismaLockProvider', (options) => prismaLockProvider(prisma, options)],
-  ['shedlock', (options) => (shedlock(options)(prisma) as unknown as ShedLockClient).$lockProvider],
+  [
+    'shedlock',
+    (options) => (shedlock(options)(prisma) as unknown as { client: ShedLockClient }).client.$lockProvider,
+  ],
 ])('%s passes on where the table is', async (_, create) => {
   const { description } = await create(inherited({ schema: 'app', tableName: 'locks', dialect: 'mysql' }))
   expect(description).toBe('the table app.locks (mysql)')

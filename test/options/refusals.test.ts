@@ -20,6 +20,7 @@ import { lockPage } from '../../src/web'
 import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
 import { clientOf } from '../statement-sender'
+import { prisma } from './prisma-client'
 
 type Change = Readonly<Record<string, unknown>>
 
@@ -28,14 +29,6 @@ const provider = new InMemoryLockProvider()
 const executor = new LockingTaskExecutor(provider)
 const task = (): string => 'done'
 const unused = { execute: () => Promise.resolve(0), query: () => Promise.resolve([]) }
-const prisma = {
-  _activeProvider: 'postgresql',
-  $connect: () => Promise.resolve(),
-  $executeRawUnsafe: () => Promise.resolve(0),
-  $queryRawUnsafe: () => Promise.resolve([]),
-  $transaction: () => Promise.reject(new Error('unused')),
-  $extends: (extension: object): unknown => (Object.keys(extension).length === 0 ? prisma : extension),
-}
 
 async function sqlProvider(): Promise<SqlLockProvider> {
   return typeOrmLockProvider(await openMemory(migrated()))

@@ -164,6 +164,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
     expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
   })
+
   itIf(backend.dialect === 'sqlite', 'a table that is made anew')(
     'keeps the longest lease of each lock, even if its client goes on after an error',
     async () => {

@@ -71,6 +71,11 @@ export function readUrl(text: string): URL {
   return url
 }
 
+/** Drivers want the IPv6 address of a URL without its brackets. */
+export function withoutBrackets(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1')
+}
+
 function unreadable(): CommandError {
   return wrongUsage(
     'The URL cannot be read – percent-encode special characters in the user and the password: @ as %40, / as %2F, # as %23, ? as %3F, % as %25.',

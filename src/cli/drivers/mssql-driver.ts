@@ -1,7 +1,7 @@
 import { drivers } from '../../drivers/internal'
 import type { SqlRow } from '../../sql/internal'
 import { wrongUsage, type CommandError } from '../command-error'
-import { loadDriver, readUrl, type CliDriver } from './driver'
+import { loadDriver, readUrl, withoutBrackets, type CliDriver } from './driver'
 
 interface MsSql {
   readonly ConnectionPool: new (configuration: string | object) => {
@@ -69,7 +69,7 @@ function fromUrl(text: string): Address {
   const parts = { user: username, password, database: pathname.slice(1) }
   const given = Object.entries(parts).filter(([, value]) => value !== '')
   return {
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    host: withoutBrackets(hostname),
     port,
     properties: new Map([
       ...[...searchParams].map(([key, value]) => [key.toLowerCase(), value] as const),

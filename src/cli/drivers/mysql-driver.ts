@@ -1,6 +1,6 @@
 import { drivers } from '../../drivers/internal'
 import type { SqlRow } from '../../sql/internal'
-import { loadDriver, readUrl, type CliDriver } from './driver'
+import { loadDriver, readUrl, withoutBrackets, type CliDriver } from './driver'
 
 type Result = SqlRow[] | { affectedRows: number }
 
@@ -46,7 +46,7 @@ function options(url: string, driver: string): object {
     (name) => !/^(false|0|disabled?|preferred)$/i.test(searchParams.get(name) ?? 'false'),
   )
   return {
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    host: withoutBrackets(hostname),
     port: Number(port || 3306),
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
