@@ -68,6 +68,7 @@ export function sqlClient(driver: Driver, client: RunStatement | DriverClient): 
         throw asDriverError(driver, error, false)
       }
     },
+    pool: client.pool,
     unusable: client.unusable?.bind(client),
     stopConnecting: client.stopConnecting?.bind(client),
     leave: client.leave?.bind(client),

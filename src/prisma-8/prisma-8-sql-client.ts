@@ -55,6 +55,7 @@ const PLACEHOLDER = '\0'
 export function prisma8SqlClient(db: Prisma8ClientLike): SqlClient {
   let markerRead = false
   return sqlClient(driver, {
+    pool: db,
     async connect() {
       const runtime = db.runtime()
       if (!markerRead) {

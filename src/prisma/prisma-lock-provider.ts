@@ -67,7 +67,7 @@ export function prismaLockProvider(
   const transientErrors = { ...dialect.transientErrors, ...CONFLICTS }
   const ofPrisma = { ...dialect, table: tableOfPrisma(dialect), transientErrors }
   const schema = rest.schema ?? schemaOfModels(client)
-  return new SqlLockProvider({ ...sql, leave }, ofPrisma, { ...rest, schema })
+  return new SqlLockProvider({ ...sql, pool: client, leave }, ofPrisma, { ...rest, schema })
 }
 
 const EXTENSION_OPTIONS = {

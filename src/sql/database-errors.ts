@@ -4,10 +4,11 @@ import { DriverError, type SqlRow } from './session'
 // What a failed call says: the errors that callers see.
 
 /** Creates the error for a result without the number of changed rows. */
-export function uncounted(): LockError {
+export function uncountedError(lockName: string | undefined): LockError {
   return new LockError(
     'INVALID_CLIENT',
     'This client does not report how many rows a statement changed, so it would be unknown whether a lock was acquired – use a client or a driver that does, and no trigger that returns rows.',
+    { lockName },
   )
 }
 
@@ -21,43 +22,46 @@ export function checkColumn(column: string, rows: readonly SqlRow[]): void {
 }
 
 /** Creates the error for a session that does not commit by itself. */
-export function uncommitted(cause?: unknown): LockError {
+export function uncommittedError(lockName: string | undefined, cause?: unknown): LockError {
   return new LockError(
     'INVALID_CLIENT',
     'Autocommit is off, so no other session would see the lock – switch autocommit on for this user or pool.',
-    { cause },
+    { lockName, cause },
   )
 }
 
 /** Creates the error for a write that changed no row, although it should have. */
-export function unchanged(): LockError {
+export function unchangedError(lockName: string | undefined): LockError {
   return new LockError(
     'DATABASE_ERROR',
     'The database changed no row for this lock, although the row is there and the lock is still held – a policy for row-level security, a rule, a trigger, or a session with autocommit off prevents it. Let this user update all rows of the lock table; provider.table.check() reports what is in the way.',
+    { lockName },
   )
 }
 
-/** Adds the name of the lock to an error that has none. */
-export function withName(error: LockError, lockName: string | undefined): LockError {
-  if (lockName === undefined || error.lockName !== undefined) return error
-  return new LockError(error.code, error.message, { lockName, cause: error.cause })
+/** What a call was about, and how long it might take, for its error. */
+export interface CallLimits {
+  readonly lockName?: string | undefined
+  /** In milliseconds. */
+  readonly timeLimit: number
+  /** What was left of the lease, in milliseconds. */
+  readonly leaseLeft?: number | undefined
 }
 
 const NO_ANSWER =
   'check whether the connection pool is exhausted (a lock needs a connection of its own besides those of open transactions), connections cannot be opened or have fallen silent (limit both: connectTimeoutMS of TypeORM, connectionTimeoutMillis and query_timeout of pg, socketTimeout of mariadb), the client cannot log in (mariadb on MySQL without TLS: allowPublicKeyRetrieval), the database is blocked, or it is waiting for a synchronous standby that is down.'
 const LEASE_IS_OVER = 'no more was left of its lease. Extend it earlier, or make lockAtMostFor longer.'
 
-/** @param endsWithLease whether `limit`, in milliseconds, was what was left of the lease */
-export function noAnswer(
+/** Creates the error for a call without an answer. */
+export function noAnswerError(
   cause: unknown,
-  lockName: string | undefined,
-  limit: number,
-  endsWithLease: boolean,
+  { lockName, timeLimit, leaseLeft = Infinity }: CallLimits,
 ): LockError {
-  const why = endsWithLease ? LEASE_IS_OVER : NO_ANSWER
+  const endedWithLease = leaseLeft < timeLimit && !(cause instanceof DriverError)
+  const limit = Math.round(Math.min(timeLimit, leaseLeft))
   return new LockError(
     'TIMEOUT',
-    `The database did not answer a request for ${subject(lockName)} within ${Math.round(limit)} ms – ${why}`,
+    `The database did not answer a request for ${subject(lockName)} within ${limit} ms – ${endedWithLease ? LEASE_IS_OVER : NO_ANSWER}`,
     { lockName, cause },
   )
 }
@@ -69,17 +73,22 @@ export function isPoolTimeout(error: unknown): boolean {
   return /timeout|timed out|no connections available|P2024/i.test(message) && !/\bE[A-Z]{5,}\b/.test(message)
 }
 
-/** @param limit in milliseconds */
-export function busy(error: unknown, lockName: string | undefined, limit: number): LockError {
+/** Creates the error for a call in whose way something was until its time was over. */
+export function busyError(
+  error: unknown,
+  { lockName, timeLimit, leaseLeft = Infinity }: CallLimits,
+): LockError {
   const { message, cause } = driverErrorOf(error)
+  const limit = Math.round(Math.min(timeLimit, leaseLeft))
   return new LockError(
     'TIMEOUT',
-    `The database was too busy to serve ${subject(lockName)} within ${Math.round(limit)} ms: ${message} – check whether its table is locked, another transaction has locked its row, or too many connections are open.`,
+    `The database was too busy to serve ${subject(lockName)} within ${limit} ms: ${message} – check whether its table is locked, another transaction has locked its row, or too many connections are open.`,
     { lockName, cause },
   )
 }
 
-export function noWrites(error: unknown, lockName: string | undefined): LockError {
+/** Creates the error for a server that accepts no writes. */
+export function readOnlyError(error: unknown, { lockName }: CallLimits): LockError {
   const { code, message, cause } = driverErrorOf(error)
   return new LockError(
     'DATABASE_ERROR',
@@ -88,8 +97,16 @@ export function noWrites(error: unknown, lockName: string | undefined): LockErro
   )
 }
 
-/** @param isDenied whether the user of this connection lacks a privilege */
-export function databaseError(error: unknown, lockName?: string, isDenied = false): LockError {
+/**
+ * Creates the error for anything else that the server or the connection reported.
+ *
+ * @param isDenied whether the user of this connection lacks a privilege
+ */
+export function databaseError(
+  error: unknown,
+  { lockName }: Pick<CallLimits, 'lockName'>,
+  isDenied = false,
+): LockError {
   const { code, message, cause } = driverErrorOf(error)
   const what =
     code === undefined

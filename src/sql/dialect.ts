@@ -1,5 +1,5 @@
 import type { AcquireStep } from './acquire'
-import type { ErrorCodes } from './calls'
+import type { ErrorCodes } from './failures'
 import type { Expressions, LockSql } from './expressions'
 import type { Pin } from './pin'
 import type { Sql } from './sql'

@@ -8,7 +8,6 @@ import {
   type ActiveLock,
 } from '../core/internal'
 import { Attempt } from './calls'
-import { withName } from './database-errors'
 import { LockRow } from './lock-row'
 import { DriverError, type SqlClient } from './session'
 
@@ -68,7 +67,7 @@ export async function guard(
 export async function guardTransaction(transaction: SqlClient, row: LockRow): Promise<void> {
   const { table, name: lockName, lockedBy } = row
   const { kind, statement } = table.statements.pin
-  const attempt = new Attempt(transaction, {})
+  const attempt = new Attempt(transaction, {}, lockName)
   const values = { name: lockName, lockedBy }
   let pinned: number
   try {
@@ -77,7 +76,6 @@ export async function guardTransaction(transaction: SqlClient, row: LockRow): Pr
         ? (await attempt.query(statement, values)).length
         : await attempt.changes(statement, values)
   } catch (error) {
-    if (error instanceof LockError) throw withName(error, lockName)
     if (!(error instanceof DriverError)) throw error
     const { code, message, cause } = error
     if (code !== undefined && code in table.dialect.transientErrors) throw cause

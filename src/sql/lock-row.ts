@@ -1,5 +1,6 @@
 import {
   Lease,
+  LockError,
   recogniseEveryCopy,
   time,
   tokenOfRetry,
@@ -8,9 +9,10 @@ import {
   type Refusal,
 } from '../core/internal'
 import type { AcquireOutcome, AcquireStep, StepResult } from './acquire'
-import type { BackgroundRelease, BackgroundReleases } from './background-releases'
-import { attemptWithin, errorKind, LostRace, NoAnswer, type Attempt, type DatabaseCall } from './calls'
-import { unchanged, uncommitted, uncounted } from './database-errors'
+import { attemptWithin, type Attempt, type DatabaseCall } from './calls'
+import { unchangedError, uncommittedError, uncountedError } from './database-errors'
+import { Debts, type Write } from './debts'
+import { failureKind, FAILURES, LostRace } from './failures'
 import type { LockTable } from './lock-table'
 import { endedOwner, type EndedRun } from './owner'
 import { lockHolder, lockRecords, NEVER, readText } from './records'
@@ -21,9 +23,6 @@ import type { LockValues, SqlValues } from './sql'
  * request is sent.
  */
 const CLOCK_STEP = 1
-
-/** Doubled for each release that fell silent: how long to wait before one more. In milliseconds. */
-const SEVERAL_SILENT = 30_000
 
 /** How to acquire the row. */
 type RowRequest = Pick<CheckedLockConfiguration, 'lockAtMostFor' | 'slot' | 'untilSucceeded'>
@@ -43,9 +42,10 @@ export class LockRow implements Acquisition {
   /** Whether `locked_at` is a slot, which can be acquired again if the task never started. */
   #hasSlot = false
 
+  /** @param creditors those whose drain settles the debts of this acquisition */
   constructor(
     readonly table: LockTable,
-    private readonly releases: BackgroundReleases,
+    private readonly creditors: readonly Debts[],
     readonly name: string,
     readonly lockedBy: string,
   ) {}
@@ -102,7 +102,7 @@ export class LockRow implements Acquisition {
 
   /** @returns how many rows changed. @throws LockError if none did, although the row is still held by this acquisition */
   async #checked(attempt: Attempt, changed: number): Promise<number> {
-    if (changed === 0 && (await this.#readToken(attempt)) !== undefined) throw unchanged()
+    if (changed === 0 && (await this.#readToken(attempt)) !== undefined) throw unchangedError(this.name)
     return changed
   }
 
@@ -113,38 +113,45 @@ export class LockRow implements Acquisition {
       if (outcome === 'unused') return this.#release(attempt)
       const keepFor = Math.ceil(this.#atLeast.remaining())
       // The database keeps the row no longer than its lease, which started before the answer arrived; `#atLeast` started after it.
-      const kept = Math.min(keepFor, this.lease.remaining() + CLOCK_STEP)
-      const heldFor = kept + time.now() - ended
+      const isKeptFor = Math.min(keepFor, this.lease.remaining() + CLOCK_STEP)
+      const heldFor = isKeptFor + time.now() - ended
       return this.#release(attempt, { outcome, ranFor: ended - this.#acquired, keepFor, heldFor })
     }
     const release = async (attempt: Attempt) => this.#checked(attempt, await send(attempt))
     try {
-      await this.table.call({ lockName: this.name, idempotent: true, attempt: release })
+      await this.table.call({ lockName: this.name, isIdempotent: () => true, attempt: release })
     } catch (error) {
-      this.releases.add(this.#inBackground(this.#longest, 'ours', release))
+      this.#owe(this.#longest, release)
       throw error
     }
   }
 
   async #acquire({ lockAtMostFor, slot, untilSucceeded }: RowRequest, pauses = false): Promise<StepResult> {
-    const { name, lockedBy, table } = this
-    this.releases.begin()
+    const { name, lockedBy, table, creditors } = this
+    for (const creditor of creditors) creditor.begin()
     this.#longest = lockAtMostFor
     // No spread, here or in a release, because it is 60 times as slow in V8. `#acquireAgain` runs rarely enough for it.
     const values = { name, lockedBy, lockAtMostFor, slot }
-    let write: Promise<StepResult | undefined> | undefined
+    let write: AcquiringWrite | undefined
+    let latest: Attempt | undefined
     const attempt = async (current: Attempt): Promise<StepResult> => {
+      latest = current
       const { acquire, acquireSlot, pause } = table.statements
       let steps = slot === undefined ? acquire : acquireSlot
       // `NEVER` is earlier than every slot, so the other steps acquire the lock only if it has no row.
       if (pauses) steps = [{ answer: 'acquired', statement: pause }, ...steps]
       for (const step of steps) {
+        // Another attempt is under way.
+        if (current.isGivenUp) break
         const lease = new Lease(lockAtMostFor - CLOCK_STEP)
         const answer = runStep(step, values, current)
-        write = step.answer === 'refusal' ? undefined : answer
+        if (step.answer !== 'refusal') write = new AcquiringWrite(answer, table.dialect)
         let result = await answer
-        if (result?.outcome === 'already-run' && untilSucceeded)
-          result = await (write = this.#acquireAgain(values, current))
+        if (result?.outcome === 'already-run' && untilSucceeded) {
+          const again = this.#acquireAgain(values, current)
+          write = new AcquiringWrite(again, table.dialect)
+          result = await again
+        }
         if (result?.outcome === 'slot-too-far-ahead') {
           const [clock] = await current.query(table.statements.now)
           result = { outcome: result.outcome, row: clock }
@@ -154,13 +161,18 @@ export class LockRow implements Acquisition {
       }
       throw new LostRace()
     }
+    // Reads are repeated. But there is at most one write without an answer for each acquisition, because a second one could arrive
+    // after the release, and acquire the row again.
+    const isIdempotent = (): boolean =>
+      latest?.isConnected === true && (write === undefined || write.effect === 'nothing')
     try {
-      return await table.call({ lockName: name, attempt }, 'right')
+      return await table.call({ lockName: name, isIdempotent, attempt }, 'right')
     } catch (error) {
-      if (write) this.#releaseLate(write)
+      if (write && write.effect !== 'nothing')
+        this.#owe(lockAtMostFor + table.timeLimit, (late) => this.#release(late), write)
       throw error
     } finally {
-      this.releases.end()
+      for (const creditor of creditors) creditor.end()
     }
   }
 
@@ -191,57 +203,39 @@ export class LockRow implements Acquisition {
     return attempt.changes(statement, { name, lockedBy, unlockedBy: endedOwner(lockedBy, run), keepFor })
   }
 
-  /** Handles a write whose caller has given up: if it acquires the row, or its outcome remains unknown, the row is released. */
-  #releaseLate(write: Promise<StepResult | undefined>): void {
-    const { timeLimit, dialect } = this.table
-    const release = this.#inBackground(this.#longest + timeLimit, 'acquiring', (attempt) =>
-      this.#release(attempt),
-    )
-    // Do not wait for the write to fail first: with a dead connection that may take a quarter of an hour.
-    this.releases.add(release, timeLimit)
-    write.then(
-      (answer) => {
-        if (answer?.outcome === 'acquired') this.releases.hurry(release, 'ours')
-        else this.releases.remove(release)
-      },
-      (error: unknown) => {
-        if (errorKind(dialect, error) === 'unanswered') this.releases.hurry(release, 'lost')
-        else this.releases.remove(release)
-      },
-    )
-  }
-
-  #inBackground(
-    longest: number,
-    state: BackgroundRelease['state'],
-    attempt: DatabaseCall<number>['attempt'],
-  ): BackgroundRelease {
-    const { table, name } = this
-    let underWay = 0
-    let again = 0
-    const send = async (limit: number): Promise<number> => {
-      // One connection may be silent. If two do not answer, the row is probably locked, and more would only wait behind them. As
-      // those two may be silent as well, another one is tried after two minutes, then after four, and so on.
-      if (underWay > 1 && time.now() < again) throw new NoAnswer(`${underWay} releases are still under way`)
-      try {
-        const most = Math.min(limit, table.timeLimit)
-        return await attemptWithin(most, { lockName: name, attempt }, table, false)
-      } catch (error) {
-        if (error instanceof NoAnswer && error.underWay) {
-          underWay++
-          again = time.now() + SEVERAL_SILENT * 2 ** underWay
-          void error.underWay.then(() => underWay--)
-        }
-        throw error
-      }
-    }
-    return { attempt: send, lease: new Lease(longest), state }
+  /** Leaves the row to be released in the background. @param longest how long the row may be held */
+  #owe(longest: number, attempt: DatabaseCall<number>['attempt'], write?: Write): void {
+    const { table, name, creditors } = this
+    const { timeLimit, pool } = table
+    const release = (limit: number) =>
+      attemptWithin([limit, limit], { lockName: name, attempt }, table, false)
+    Debts.owe({ lease: new Lease(longest), write, timeLimit, release }, creditors, pool)
   }
 
   /** Limits a call to what is left of the lease, because afterwards it is useless. */
   #callWhileHeld<T>(attempt: DatabaseCall<T>['attempt']): Promise<T> {
     const leaseLeft = this.lease.remaining()
-    return this.table.call({ lockName: this.name, leaseLeft, idempotent: true, attempt })
+    return this.table.call({ lockName: this.name, leaseLeft, isIdempotent: () => true, attempt })
+  }
+}
+
+/** A statement that acquires the row, if it arrives. */
+class AcquiringWrite implements Write {
+  effect: Write['effect']
+  readonly answered: Promise<void>
+
+  constructor(answer: Promise<StepResult | undefined>, dialect: LockTable['dialect']) {
+    this.answered = answer.then(
+      (result) => {
+        this.effect = result?.outcome === 'acquired' ? 'acquired' : 'nothing'
+      },
+      (error: unknown) => {
+        // Of an error that is not the database's own it is unknown whether the statement was executed.
+        const isUnknown =
+          error instanceof LockError || FAILURES[failureKind(dialect, error)].repeat === 'if harmless'
+        this.effect = isUnknown ? 'lost' : 'nothing'
+      },
+    )
   }
 }
 
@@ -258,9 +252,9 @@ async function runStep(
   }
   const [row] = await attempt.query(statement, values)
   // A trigger may have returned the first rows.
-  if (answer === 'outcome' && row?.['outcome'] === undefined) throw uncounted()
+  if (answer === 'outcome' && row?.['outcome'] === undefined) throw uncountedError(attempt.lockName)
   if (!row) return undefined
-  if (Number(row['autocommit'] ?? 1) === 0) throw uncommitted()
+  if (Number(row['autocommit'] ?? 1) === 0) throw uncommittedError(attempt.lockName)
   // A write that was sent twice has acquired the row, so the next one acquires it again.
   if (readText(row, 'owner') === values['lockedBy']) return undefined
   const outcome = (row['outcome'] ?? (row['lock_until'] == null ? 'free' : 'held')) as AcquireOutcome | 'free'

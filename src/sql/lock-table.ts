@@ -1,7 +1,8 @@
 import { time, type LockError } from '../core/internal'
-import { callDatabase, EndedSessions, type Attempt, type Database, type DatabaseCall } from './calls'
-import { databaseError, withName } from './database-errors'
+import { callDatabase, type Attempt, type Database, type DatabaseCall } from './calls'
+import { databaseError } from './database-errors'
 import type { Dialect } from './dialect'
+import { poolOf, type Pool } from './pool'
 import { DriverError, type SqlClient, type SqlRow } from './session'
 import type { LockValues, Sql } from './sql'
 import { lockStatements, type LockStatements } from './statements'
@@ -14,7 +15,7 @@ import type { TableSql } from './table/names'
  * its schema.
  */
 export class LockTable implements Database {
-  readonly ended = new EndedSessions()
+  readonly pool: Pool
   /** `found`: its schema is known; `right`: it has the right columns, too. */
   #known: 'nothing' | 'found' | 'right'
   /** The table where it was found. */
@@ -32,6 +33,7 @@ export class LockTable implements Database {
     private readonly named: TableSql,
     readonly timeLimit: number,
   ) {
+    this.pool = poolOf(client)
     this.#known = this.#unchecked
     this.sql = named
     this.statements = lockStatements(dialect, named)
@@ -57,7 +59,7 @@ export class LockTable implements Database {
     try {
       if (this.#known !== 'right' && this.#known !== needs && needs !== 'nothing') {
         const problem = await check()
-        if (problem && needs === 'right') throw withName(problem, lockName)
+        if (problem && needs === 'right') throw problem
       }
       return await callDatabase(this, call, deadline)
     } catch (error) {
@@ -65,9 +67,14 @@ export class LockTable implements Database {
       // The table may be the cause of the server's error, so check it again.
       this.#known = this.#unchecked
       const problem = await check(error.cause).catch(() => undefined)
-      if (problem) throw withName(problem, lockName)
-      throw databaseError(error, lockName, this.dialect.table.denied.includes(error.code ?? ''))
+      if (problem) throw problem
+      throw databaseError(error, call, this.dialect.table.denied.includes(error.code ?? ''))
     }
+  }
+
+  rowKey(lockName = ''): string {
+    const { schema = '', names } = this.sql
+    return JSON.stringify([schema, names.tableName, lockName])
   }
 
   /** @returns why the lock cannot be kept in this table */
@@ -87,6 +94,6 @@ export class LockTable implements Database {
   /** Reads rows. Errors name the lock, if the values contain its name. */
   read(statement: Sql, values: LockValues = {}): Promise<readonly SqlRow[]> {
     const attempt = (current: Attempt) => current.query(statement, values)
-    return this.call({ lockName: values.name, idempotent: true, attempt })
+    return this.call({ lockName: values.name, isIdempotent: () => true, attempt })
   }
 }

@@ -26,6 +26,11 @@ export const NOT_REPLICATED = 'NOT_REPLICATED'
 /** How statements reach one database. `sqlClient` of `shedlock-orm/drivers` creates one. */
 export interface SqlClient {
   /**
+   * The app's own client behind this one, such as its DataSource: all lock providers with the same one share how many of its sessions
+   * they may end, and send one release at a time in the background. Default: this object.
+   */
+  readonly pool?: object | undefined
+  /**
    * Opens a session. Rejects with a `DriverError`, or with a `LockError` `INVALID_CLIENT` if the client cannot be used at all.
    */
   connect(): Promise<SqlSession>

@@ -10,7 +10,7 @@ import {
   type OptionChecks,
   type Refusal,
 } from '../core/internal'
-import { BackgroundReleases, type Queues } from './background-releases'
+import { Debts } from './debts'
 import type { Dialect, DialectName } from './dialect'
 import { LockRow } from './lock-row'
 import { LockTable } from './lock-table'
@@ -57,9 +57,8 @@ export class SqlLockProvider extends LockProvider {
   /** What operators do with the table: list, find, release, pause and resume locks, find overdue ones, check and create it. */
   readonly table: TableOperations
   readonly #table: LockTable
-  readonly #queues: Queues = { busy: new Set(), state: 'open' }
-  /** Of those who call this provider itself. */
-  readonly #releases = new BackgroundReleases(this.#queues)
+  /** Those of all callers. */
+  #debts: Debts
   readonly #lockedBy: string
 
   /**
@@ -83,9 +82,8 @@ export class SqlLockProvider extends LockProvider {
     this.description = `the table ${title(table.names)} (${dialect.name}${tier})`
     this.#lockedBy = lockedBy
     this.#table = new LockTable(client, known, table, Math.min(timeLimit, LONGEST_TIMEOUT))
-    this.table = new TableOperations(this.#table, lockedBy, (name, owner) =>
-      this.#row(name, this.#releases, owner),
-    )
+    this.#debts = new Debts(this.#table.pool)
+    this.table = new TableOperations(this.#table, lockedBy, (name, owner) => this.#row(name, [], owner))
   }
 
   /**
@@ -99,15 +97,21 @@ export class SqlLockProvider extends LockProvider {
 
   /** Returns the part of this provider that an executor uses, whose `drain` ends only what that executor has begun. */
   override forCaller(): Pick<LockProvider, 'acquire' | 'drain'> {
-    const releases = new BackgroundReleases(this.#queues)
+    let debts = new Debts(this.#table.pool)
     return {
-      acquire: (configuration) => this.#row(configuration.name, releases).acquire(configuration),
-      drain: async (timeout = '10s') => releases.drain(aDuration(timeout, 'timeout')),
+      acquire: (configuration) => {
+        if (!debts.isOpen) debts = new Debts(this.#table.pool)
+        return this.#row(configuration.name, [debts]).acquire(configuration)
+      },
+      drain: async (timeout = '10s') => debts.drain(aDuration(timeout, 'timeout')),
     }
   }
 
-  #row(name: string, releases = this.#releases, lockedBy = this.#lockedBy): LockRow {
-    return new LockRow(this.#table, releases, name, newOwner(lockedBy))
+  /** @param callers the debts of one caller, besides those of all of them */
+  #row(name: string, callers: readonly Debts[] = [], lockedBy = this.#lockedBy): LockRow {
+    // A drain is final, so what is acquired after it has begun belongs to the next one.
+    if (!this.#debts.isOpen) this.#debts = new Debts(this.#table.pool)
+    return new LockRow(this.#table, [...callers, this.#debts], name, newOwner(lockedBy))
   }
 
   /**
@@ -119,11 +123,6 @@ export class SqlLockProvider extends LockProvider {
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
   override async drain(timeout: Duration = '10s'): Promise<void> {
-    const limit = aDuration(timeout, 'timeout')
-    const queues = this.#queues
-    queues.state = 'draining'
-    await Promise.all([this.#releases, ...queues.busy].map((releases) => releases.drain(limit)))
-    // Unless a lock was acquired in the meantime.
-    if (queues.state === ('draining' as Queues['state'])) queues.state = 'closed'
+    await this.#debts.drain(aDuration(timeout, 'timeout'))
   }
 }

@@ -29,6 +29,7 @@ export function queryRunnerClient(
   // Taken now, because a proxy may become another DataSource later.
   const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
   return sqlClient(driverOf(dialect), {
+    pool: dataSource,
     connect: async () => {
       const unusable = notInitialised(dataSource)
       if (unusable) throw unusable

@@ -77,7 +77,7 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
     if (path !== '') return use(path, ({ run }) => run(text, values))
     return inTransaction(onBetterSqlite3(opened as BetterSqlite3Like))(text, values)
   })
-  return { ...client, unusable: () => notInitialised(dataSource) }
+  return { ...client, pool: dataSource, unusable: () => notInitialised(dataSource) }
 }
 
 /** Returns the absolute path of a connection's file; empty for an in-memory database. */

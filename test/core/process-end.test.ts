@@ -25,13 +25,15 @@ it('a lock that is held, and kept alive, does not keep its process alive', async
 it('a release in the background that is never answered does not keep its process alive', async () => {
   const script = `
     const { Lease } = require('./src/core/internal')
-    const { BackgroundReleases } = require('./src/sql/background-releases')
+    const { Debts } = require('./src/sql/debts')
+    const { poolOf } = require('./src/sql/pool')
     const untilSent = setInterval(() => {}, 1_000)
-    const attempt = () => {
+    const release = () => {
       clearInterval(untilSent)
       console.log('sent')
       return new Promise(() => {})
     }
-    new BackgroundReleases({ busy: new Set(), state: "open" }).add({ attempt, lease: new Lease(3_600_000), state: 'ours' })`
+    const pool = poolOf({})
+    Debts.owe({ release, lease: new Lease(3_600_000), timeLimit: 1_000 }, [new Debts(pool)], pool)`
   expect(await lastLineOf(script)).toBe('sent')
 })

@@ -1,6 +1,6 @@
 import { expect, it, jest } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/internal'
-import { DriverError, type LockRecord } from '../../src/sql/internal'
+import { dialects, DriverError, SqlLockProvider, type LockRecord } from '../../src/sql/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import {
   expectFailure,
@@ -430,4 +430,76 @@ it.each<[how: string, stop: (executor: LockingTaskExecutor, endTask: () => void)
   network.sent.length = 0
   await jest.advanceTimersByTimeAsync(2 * HOUR)
   expect(network.sent).toEqual([])
+})
+
+it('a release that found nothing is repeated if the acquisition arrived, and was answered, before its own answer', async () => {
+  // The acquisition is on its way when its caller gives up.
+  network.next = 'late'
+  await expectFailure(provider.lock(job()), TIMED_OUT)
+  const answer = promiseWithResolvers()
+  network.next = async (send) => {
+    const found = await send()
+    await answer.promise
+    return found
+  }
+  await jest.advanceTimersByTimeAsync(LIMIT)
+  expect(await held()).toEqual([])
+  await network.deliver()
+  expect(await held()).toEqual(['job'])
+  answer.resolve()
+  await jest.advanceTimersByTimeAsync(SECOND)
+  expect(await held()).toEqual([])
+})
+
+it('a drain keeps what is acquired while it waits, also if that gets no answer', async () => {
+  await acquireUnanswered('request lost', 1, 'before')
+  const drained = provider.drain(SECOND)
+  await acquireUnanswered('answer lost', 1, 'meanwhile')
+  network.gate.writes = new Promise(() => undefined)
+  await settle(drained, SECOND)
+  network.gate = {}
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  expect(await held()).toEqual([])
+})
+
+it('drain(0) sends nothing', async () => {
+  await acquireUnanswered('answer lost', 3)
+  network.sent.length = 0
+  await settle(provider.drain(0), HOUR)
+  expect(network.sent).toEqual([])
+})
+
+it('a second drain waits for the same releases', async () => {
+  await acquireUnanswered('answer lost')
+  const gate = network.stall('writes')
+  const drained: string[] = []
+  const both = ['first', 'second'].map((name) => provider.drain().then(() => drained.push(name)))
+  await jest.advanceTimersByTimeAsync(SECOND)
+  expect(drained).toEqual([])
+  gate.resolve()
+  await settle(Promise.all(both))
+  expect(await held()).toEqual([])
+})
+
+it('a drain sends a release although two of its connections are silent', async () => {
+  await acquireUnanswered('answer lost')
+  network.fault = () => new Promise<never>(() => undefined)
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  network.fault = undefined
+  await settle(provider.drain(SECOND), SECOND)
+  expect(await held()).toEqual([])
+})
+
+it('providers of one client send their releases one at a time, and keep a thousand of them together', async () => {
+  const providers = Array.from({ length: 3 }, () => new SqlLockProvider(network, dialects.sqlite))
+  network.fault = 'answer lost'
+  for (let index = 0; index < 1_002; index++)
+    await expect(providers[index % 3]?.lock(job(`job ${index}`))).rejects.toMatchObject(FAILED)
+  network.fault = undefined
+  network.sent.length = 0
+  network.most = 0
+  await settle(Promise.all(providers.map((each) => each.drain())), SECOND)
+  expect(network.sent).toHaveLength(1_000)
+  expect(network.most).toBe(1)
+  expect(await held()).toEqual(['job 0', 'job 1'])
 })

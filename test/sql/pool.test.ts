@@ -248,6 +248,35 @@ describe('the connections of a pool', () => {
     expect(await endedBy(lock, 1)).toBe(2)
   })
 
+  it('are ended at most twenty times by all providers of one client, whatever their number', async () => {
+    const app = {}
+    const providers = Array.from({ length: 60 }, (_, index) => {
+      const client: SqlClient = { pool: app, connect: () => pool.connect() }
+      return new SqlLockProvider(client, writingFirst, {
+        tableName: index % 2 === 0 ? 'shedlock' : 'SHEDLOCK',
+      })
+    })
+    pool.write = silent
+    const failures = await failing(
+      Promise.all(providers.map((each, index) => each.lock({ ...job, name: `job ${index}` }))),
+    )
+    expect(failures).toMatchObject({ code: 'TIMEOUT' })
+    expect(pool.ended).toBe(20)
+    await settle(Promise.all(providers.map((each) => each.drain(0))))
+  })
+
+  it('are ended ten times for a row, and a row of the same name in another table has ten of its own', async () => {
+    await new SqlLockProvider(network, writingFirst, { tableName: 'other' }).table.create()
+    const rows = ['shedlock', 'other'].map(
+      (tableName) => new SqlLockProvider(pool, writingFirst, { tableName }),
+    )
+    pool.write = silent
+    for (let calls = 0; calls < 12; calls++)
+      for (const each of rows) await failing(each.lock(job))
+    expect(pool.ended).toBe(20)
+    await settle(Promise.all(rows.map((each) => each.drain(0))))
+  })
+
   it('are not ended while they go back, however long that takes, because the app may have them already', async () => {
     const connect = pool.connect.bind(pool)
     pool.connect = async () => {

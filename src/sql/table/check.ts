@@ -1,6 +1,6 @@
 import { LockError } from '../../core/internal'
 import type { Dialect } from '../dialect'
-import { checkColumn, uncommitted } from '../database-errors'
+import { checkColumn, uncommittedError } from '../database-errors'
 import { parameter, render } from '../sql'
 import type { Attempt } from '../calls'
 import type { SqlRow } from '../session'
@@ -66,7 +66,7 @@ const FATAL: readonly TableFinding['code'][] = [
 const SCHEMAS_AT_MOST = 3
 
 /** What reads from the table's database. */
-type Reader = Pick<Attempt, 'query'>
+type Reader = Pick<Attempt, 'query' | 'lockName'>
 
 /** Reads the columns of the table; none if there is no such table. */
 export async function describeTable(
@@ -165,16 +165,18 @@ export async function findTable(
   cause?: unknown,
   searches = true,
 ): Promise<FoundTable> {
+  const { lockName } = reader
   const described = await describeTable(reader, dialect, table)
   const [column] = described
   const sql = column && foundIn(dialect, table, column['table_schema'])
   const elsewhere = described.length === 0 && searches ? await otherSchemas(reader, dialect, table) : []
-  if (described.some((row) => toNumber(row['autocommit']) === 0)) return { sql, problem: uncommitted(cause) }
+  if (described.some((row) => toNumber(row['autocommit']) === 0))
+    return { sql, problem: uncommittedError(lockName, cause) }
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
   const fatal = tableFindings(dialect, table, described, undefined, elsewhere).find(isFatal)
   if (!fatal) return { sql }
   const code = fatal.code === 'TABLE_MISSING' ? 'TABLE_MISSING' : 'TABLE_MISMATCH'
-  return { sql, problem: new LockError(code, fatal.message, { cause }) }
+  return { sql, problem: new LockError(code, fatal.message, { lockName, cause }) }
 }
 
 /**

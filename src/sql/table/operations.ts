@@ -13,7 +13,7 @@ import {
   type LockError,
 } from '../../core/internal'
 import { Attempt } from '../calls'
-import { unchanged, withName } from '../database-errors'
+import { unchangedError } from '../database-errors'
 import type { Dialect } from '../dialect'
 import type { LockRow } from '../lock-row'
 import type { LockTable } from '../lock-table'
@@ -80,7 +80,7 @@ export class TableOperations {
     if (changed > 0) return true
     const now = await this.find(name)
     if (now?.held && now.lockedBy === lockedBy && now.lockUntil.getTime() === lockUntil.getTime())
-      throw withName(unchanged(), name)
+      throw unchangedError(name)
     return false
   }
 
@@ -99,7 +99,7 @@ export class TableOperations {
   place(): Promise<Place> {
     const { dialect, sql } = this.#table
     const attempt = (current: Attempt): Promise<Place> => placeOf(current, dialect, sql)
-    return this.#table.call({ idempotent: true, attempt }, 'nothing')
+    return this.#table.call({ isIdempotent: () => true, attempt }, 'nothing')
   }
 
   /** @internal Opens a session for questions about the server. */

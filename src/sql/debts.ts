@@ -1,0 +1,189 @@
+import { inTime, time, type Lease } from '../core/internal'
+import { Failure } from './failures'
+import type { PendingRelease, Pool } from './pool'
+
+/** A write that acquires a row, if it arrives. */
+export interface Write {
+  /**
+   * What it did; `undefined` as long as it may still be answered. `lost`: no answer will come, but the statement itself may still
+   * arrive.
+   */
+  readonly effect: 'acquired' | 'nothing' | 'lost' | undefined
+  /** Resolves once `effect` is set. */
+  readonly answered: Promise<void>
+}
+
+/** A row that may be held although nobody uses it. */
+export interface Debt {
+  /** Once this is over, the row has expired by itself. */
+  readonly lease: Lease
+  /** The write that may have acquired the row. Absent: every write has been answered, so one release is enough. */
+  readonly write?: Write | undefined
+  /** How long to wait for an answer, to the write and to a release. In milliseconds. */
+  readonly timeLimit: number
+  /** Sends the release once, at most within this many milliseconds. @returns how many rows it changed */
+  readonly release: (limit: number) => Promise<number | Failure>
+}
+
+const FIRST_INTERVAL = 100
+/** How the interval grows for a row that was not found. It grows fast, because a late statement usually arrives soon. */
+const UNTIL_FOUND = { growth: 6, longest: 300_000 }
+/** Doubled for each release that fell silent: how long to wait before one more. In milliseconds. */
+const SEVERAL_SILENT = 30_000
+/** How long before the end of a drain its last attempt ends: a pool that is closed then would wait for its session. */
+const BEFORE_THE_END = 50
+
+/**
+ * The releases that settle one debt, until one is enough:
+ *
+ * | the write | a release found the row | it found none                                   | no answer |
+ * | --------- | ----------------------- | ----------------------------------------------- | --------- |
+ * | acquired  | settled                 | settled                                         | again     |
+ * | lost      | settled                 | again later; in a drain, the second is the last | again     |
+ * | may come  | settled                 | again later                                     | again     |
+ *
+ * One is not enough for a write that is lost: a server may be executing it at this moment, as when it waited for a lock while its
+ * client gave up.
+ */
+class Settlement implements PendingRelease {
+  due = time.now()
+  #notFound = 0
+  #silent = 0
+
+  constructor(
+    private readonly debt: Debt,
+    private readonly creditors: readonly Debts[],
+    private readonly pool: Pool,
+  ) {
+    const { write, timeLimit } = debt
+    // Do not wait for the write to fail: with a dead connection that may take a quarter of an hour.
+    if (write && write.effect !== 'lost') this.due += timeLimit
+    for (const creditor of creditors) creditor.add(this)
+    pool.add(this)
+    void write?.answered.then(() => {
+      if (write.effect === 'nothing') this.drop()
+      else this.wake()
+    })
+  }
+
+  /** Sends the next release as soon as it is its turn. */
+  wake(): void {
+    this.due = time.now()
+    this.pool.schedule()
+  }
+
+  drop(): void {
+    this.pool.delete(this)
+    for (const creditor of this.creditors) creditor.delete(this)
+  }
+
+  async send(): Promise<boolean> {
+    const { write, lease, timeLimit, release } = this.debt
+    // Read this before the attempt: the statement that acquires the row may arrive, and be answered, while this release waits.
+    const effect = write ? write.effect : 'acquired'
+    const limit = Math.min(timeLimit, ...this.creditors.map((creditor) => creditor.leftForAttempts()))
+    if (limit <= 0) return false
+    const changed = await release(limit)
+    const isAnswered = !(changed instanceof Failure)
+    if (isAnswered) {
+      const isDrained = this.#notFound > 0 && this.creditors.some((creditor) => !creditor.isOpen)
+      if (changed > 0 || effect === 'acquired' || (effect === 'lost' && isDrained)) this.drop()
+      else this.#tryLater(write?.effect !== effect)
+    } else if (changed.underWay) this.#isSilent(changed.underWay)
+    if (lease.remaining() === 0) this.drop()
+    return isAnswered
+  }
+
+  #tryLater(soon: boolean): void {
+    this.#notFound++
+    const { growth, longest } = UNTIL_FOUND
+    const interval = Math.min(FIRST_INTERVAL * growth ** this.#notFound, longest)
+    this.due = time.now() + (soon ? 0 : time.jittered(interval))
+  }
+
+  /**
+   * One connection may be silent. If two do not answer, the row is probably locked, and more would only wait behind them. As those two
+   * may be silent as well, another one is tried after two minutes, then after four, and so on.
+   */
+  #isSilent(underWay: Promise<unknown>): void {
+    this.#silent++
+    if (this.#silent > 1) this.due = time.now() + SEVERAL_SILENT * 2 ** this.#silent
+    void underWay.then(() => {
+      this.#silent--
+      this.wake()
+    })
+  }
+}
+
+/** What one caller of a provider, or the provider itself, has to settle, until its drain. */
+export class Debts {
+  readonly #settlements = new Set<Settlement>()
+  /** How many acquisitions may still add a debt. */
+  #acquiring = 0
+  /** When all attempts have to end, on the monotonic clock. Set by a drain. */
+  #endOfAttempts = Infinity
+  /** After its drain: what comes later is left to expire. */
+  #isClosed = false
+  /** Called when nothing is left. */
+  readonly #waiting = new Set<() => void>()
+
+  constructor(private readonly pool: Pool) {}
+
+  /** Whether no drain has begun. Otherwise the next acquisition needs another one of these. */
+  get isOpen(): boolean {
+    return this.#endOfAttempts === Infinity
+  }
+
+  /** Adds a debt to those of several creditors, unless one of them is closed. */
+  static owe(debt: Debt, creditors: readonly Debts[], pool: Pool): void {
+    if (creditors.every((creditor) => !creditor.#isClosed)) new Settlement(debt, creditors, pool)
+  }
+
+  /** Notes that an acquisition begins. Until it ends, a drain waits for it, because it may leave a debt. */
+  begin(): void {
+    this.#acquiring++
+  }
+
+  end(): void {
+    this.#acquiring--
+    this.#settle()
+  }
+
+  add(settlement: Settlement): void {
+    this.#settlements.add(settlement)
+  }
+
+  delete(settlement: Settlement): void {
+    this.#settlements.delete(settlement)
+    this.#settle()
+  }
+
+  /** @returns in milliseconds; may be `Infinity` */
+  leftForAttempts(): number {
+    return this.#endOfAttempts - time.now()
+  }
+
+  /**
+   * Sends releases until every debt is settled, and waits for acquisitions that are under way, but at most `timeout` milliseconds;
+   * then drops the rest, and sends nothing more. This is final.
+   */
+  async drain(timeout: number): Promise<void> {
+    this.#endOfAttempts = time.now() + timeout - Math.min(BEFORE_THE_END, timeout / 2)
+    if (timeout > 0) {
+      const settled = new Promise<void>((resolve) => this.#waiting.add(resolve))
+      for (const settlement of this.#settlements) settlement.wake()
+      this.#settle()
+      const late = () => new Error('not settled')
+      await this.pool.hurryDuring(inTime(settled, timeout, late).catch(() => undefined))
+    }
+    this.#isClosed = true
+    for (const settlement of this.#settlements) settlement.drop()
+  }
+
+  /** Ends the wait of drains if there is nothing left to wait for. */
+  #settle(): void {
+    if (this.#settlements.size > 0 || this.#acquiring > 0) return
+    for (const resolve of this.#waiting) resolve()
+    this.#waiting.clear()
+  }
+}
