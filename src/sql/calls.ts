@@ -202,7 +202,9 @@ export async function callDatabase<T>(
     if (!(result instanceof Failure)) return result
     const { kind, error } = result
     const handling = FAILURES[kind]
-    const unusable = handling.isAnswer ? undefined : database.client.unusable?.()
+    // What a client throws itself names no lock.
+    const mayBeUnusable = !handling.isAnswer || error instanceof LockError
+    const unusable = mayBeUnusable ? database.client.unusable?.() : undefined
     if (unusable)
       throw new LockError(unusable.code, unusable.message, { lockName: call.lockName, cause: error })
     if (handling.explains) explanation = result

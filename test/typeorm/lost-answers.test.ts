@@ -97,7 +97,10 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
       await (await provider.lock(job))?.unlock()
       const socket = await socketOf(dataSource)
       proxy.silence()
-      await expect(provider.lock(job)).rejects.toEqual(lockError('TIMEOUT'))
+      // A statement that only reads is sent again, on another connection.
+      if (backend.dialect === 'postgres')
+        await expect(provider.lock(job)).rejects.toEqual(lockError('TIMEOUT'))
+      else await (await provider.lock(job))?.unlock()
       // Or it would keep the process alive.
       expect(socket.destroyed).toBe(true)
       await eventually(async () => (await provider.lock(job))?.unlock())
