@@ -42,8 +42,8 @@ export interface Handling {
   readonly repeat: 'always' | 'if harmless' | 'never'
   /** How long to wait before that. `short`: the obstacle is usually gone at once. `growing`: three times, and then more and more rarely. */
   readonly interval: 'short' | 'growing'
-  /** What becomes of the session. `end sparingly`: each end makes the pool open another one, so only as many as the pool allows. */
-  readonly session: 'release' | 'end' | 'end sparingly' | 'leave'
+  /** What becomes of the session. `none`: there is none. `end sparingly`: each end makes the pool open another one, so only as many as the pool allows. */
+  readonly session: 'none' | 'release' | 'end' | 'end sparingly' | 'leave'
   /** Whether it explains why the call failed, even if a later attempt was only cut short by the time limit. */
   readonly explains: boolean
   /** Whether the server has answered. If not, the client may be unusable, and knows that. */
@@ -90,7 +90,7 @@ export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
     when: 'no connection could be opened, so nothing was sent',
     repeat: 'always',
     interval: 'growing',
-    session: 'release',
+    session: 'none',
     explains: true,
     isAnswer: false,
     error: databaseError,
@@ -99,7 +99,7 @@ export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
     when: 'the server has no room for another connection',
     repeat: 'always',
     interval: 'growing',
-    session: 'release',
+    session: 'none',
     explains: true,
     isAnswer: false,
     error: busyError,
@@ -108,7 +108,7 @@ export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
     when: 'the pool had no free connection in time, so nothing was sent',
     repeat: 'always',
     interval: 'growing',
-    session: 'release',
+    session: 'none',
     explains: true,
     isAnswer: false,
     error: noAnswerError,

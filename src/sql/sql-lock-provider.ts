@@ -36,6 +36,46 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
   timeLimit: aDuration,
 } satisfies OptionChecks<SqlLockProviderOptions>
 
+/*
+ * The life of a lock
+ *
+ * Acquire. `acquire` creates a `LockRow` with an owner that no other acquisition has, and sends the dialect's steps, one statement
+ * each: a row that is free is changed in one of them, and carries our owner then. The lease begins before that statement is sent, so
+ * it ends no later here than in the database. A refusal is a value: who holds the lock, or that its slot has run.
+ *
+ * Something goes wrong. `callDatabase` gives each attempt a session of its own, and `FAILURES` says what to do: repeat the call or
+ * not, and when; return the session, end it, or leave its server. What was certainly not executed is repeated until the time limit.
+ * So is a read without an answer. A write without an answer is not: a second one could arrive after the release, and acquire the row
+ * for nobody.
+ *
+ * The answer is lost, or late. The caller gets an error, and the row may be held although nobody uses it: a debt. It belongs to the
+ * caller and to the provider, and is settled in the background: a release is sent, and sent again, until
+ *   - it found the row, which is free then, or
+ *   - it found nothing, and the write is known to have been answered, or
+ *   - the lease would be over, so the row has expired by itself.
+ * If the late answer says that the row was not acquired, nothing is sent at all. All providers of one client of the app share a
+ * `Pool`: it sends one such release at a time, and waits longer and longer while the database is silent.
+ *
+ * Run. `HeldLock` (core) is the lock as its task sees it. Its signal aborts when the lease is over on the holder's monotonic clock.
+ *
+ * Extend. The statement changes the row only while it is ours and its lease is not over, and only prolongs it. Repeating it does no
+ * harm, so a lost answer costs nothing. If the row is no longer ours, the lock is lost, and its signal aborts. A late answer never
+ * revives it. If nothing changed although the row is still ours, something in the database is in the way: an error.
+ *
+ * Release. `lock_until` becomes now, or the end of `lockAtLeastFor`, and the owner is replaced by how the run ended. From then on no
+ * late statement of ours finds the row. If the release fails, the row is a debt.
+ *
+ * Death. If the process dies, nothing is sent. The row expires at `lock_until`, and the next acquisition finds there that its run
+ * died.
+ *
+ * Drain. Every debt is settled as soon as possible, and acquisitions that are under way are waited for, until a timeout. That is
+ * final: the debts that remain are left to expire, and nothing more is sent for them. What is acquired after a drain began belongs to
+ * the next one. An executor drains its own debts at its shutdown, and the provider those of all callers.
+ *
+ * A read-only server. A standby, or a former primary, is recognised by an error, or by a column of the read. Its session is ended, so
+ * that the pool opens another one, and the call is repeated, but only as often as the pool allows.
+ */
+
 /**
  * Hands out locks that are rows of a table: a `LockProvider` for any SQL client that has a `SqlClient`. The algorithm:
  *
