@@ -602,4 +602,23 @@ export const mutations: readonly Mutation[] = [
     backend: 'postgres',
     simulated: true,
   },
+  {
+    rule: 32,
+    breaks: 'a session whose statement failed is not given back',
+    file: 'src/sql/calls.ts',
+    find: 'else await this.release()',
+    replace: "else if (session !== 'release') await this.release()",
+    tests: ['test/sql/sessions.test.ts'],
+    backend: 'sqlite',
+    simulated: true,
+  },
+  {
+    rule: 32,
+    breaks: 'a session is given back twice',
+    file: 'src/sql/calls.ts',
+    find: 'if (!attempt.isGivenUp) await attempt.handOver',
+    replace: 'await attempt.handOver',
+    tests: ['test/sql/sessions.test.ts', 'test/sql/pool.test.ts'],
+    backend: 'sqlite',
+  },
 ]

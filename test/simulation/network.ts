@@ -44,12 +44,33 @@ export class SimulatedSqlClient implements SqlClient {
   }
 
   connect(): Promise<SqlSession> {
+    let isBack = false
+    let underWay = 0
+    const fail = (what: string): void => {
+      this.#world.fail('each session goes back exactly once', `${this.process.name} ${what}`)
+    }
+    const giveBack = (): void => {
+      if (isBack) fail('gave a session back twice')
+      isBack = true
+    }
     return Promise.resolve({
       execute: async (statement: Sql, values: LockValues) => {
-        const { rows, changes } = await this.#transmit(statement, values)
-        return { rows, changed: changes.length }
+        if (isBack) fail('used a session that it had given back')
+        underWay++
+        try {
+          const { rows, changes } = await this.#transmit(statement, values)
+          return { rows, changed: changes.length }
+        } finally {
+          underWay--
+          // The next statement follows at once, if there is one. The session of a transaction is not the lock's.
+          if (!this.transaction)
+            this.#world.at(1, this.process, 'other', () => {
+              if (!isBack && underWay === 0) fail('kept a session whose statement was answered')
+            })
+        }
       },
-      ...(this.#endsConnections && { end: () => undefined }),
+      release: giveBack,
+      ...(this.#endsConnections && { end: giveBack }),
     })
   }
 

@@ -1,0 +1,92 @@
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { dialects, DriverError, SqlLockProvider, type SqlClient } from '../../src/sql/internal'
+import { FAILURES, LostRace, type FailureKind } from '../../src/sql/failures'
+import { LIMIT, network, SECOND, settle, useVirtualTime } from './on-virtual-time'
+
+const job = { name: 'job', lockAtMostFor: '1h' }
+const TIMES_OUT = new Promise<never>(() => undefined)
+
+/** How each failure of a statement looks to the lock. */
+const FAULTS: Readonly<Record<FailureKind, () => Promise<never>>> = {
+  conflict: () => Promise.reject(new LostRace()),
+  'read-only': () => Promise.reject(new DriverError('READ_ONLY', 'standby')),
+  unprepared: () => Promise.reject(new DriverError('NOT_PREPARED', 'unprepared')),
+  'no-connection': () => Promise.reject(new DriverError(undefined, 'ECONNREFUSED', false)),
+  'no-room': () => Promise.reject(new DriverError('SQLITE_BUSY', 'full', false)),
+  'pool-exhausted': () => Promise.reject(new DriverError(undefined, 'pool timeout', false)),
+  unanswered: () => Promise.reject(new DriverError(undefined, 'ECONNRESET')),
+  'given-up': () => TIMES_OUT,
+  unreplicated: () => Promise.reject(new DriverError('NOT_REPLICATED', 'no standby')),
+  refused: () => Promise.reject(new DriverError('SQLITE_FULL', 'disk full')),
+}
+const KINDS = Object.keys(FAILURES) as FailureKind[]
+
+/** Sessions, each with the ways in which it was given back. */
+let given: string[][]
+let isFaulty: (step: string) => boolean
+let fault: () => Promise<never>
+let canEnd: boolean
+
+/** Fails at one step: when a session is opened, or when a statement is sent. */
+const client: SqlClient = {
+  async connect() {
+    if (isFaulty('connect')) return fault()
+    const ways: string[] = []
+    given.push(ways)
+    const session = await network.connect()
+    return {
+      execute: (...statement) => {
+        expect(ways).toEqual([])
+        if (!isFaulty(statement[2] === 'rows' ? 'read' : 'write')) return session.execute(...statement)
+        if (fault !== FAULTS['given-up']) return fault()
+        return new Promise((_, reject) => {
+          setTimeout(() => {
+            reject(new DriverError(undefined, 'answered late'))
+          }, 20 * SECOND)
+        })
+      },
+      release: () => ways.push('release'),
+      ...(canEnd && { end: () => ways.push('end') }),
+    }
+  },
+  leave: () => Promise.resolve(given.at(-1)?.push('leave')),
+}
+
+describe.each(KINDS)('after the failure "%s"', (kind) => {
+  useVirtualTime()
+
+  beforeEach(() => {
+    given = []
+    isFaulty = () => false
+    fault = FAULTS[kind]
+  })
+
+  it.each(
+    ['connect', 'read', 'write'].flatMap((step) =>
+      [true, false].map((ends) => ({ step, ends, by: ends ? 'can be ended' : 'cannot be ended' })),
+    ),
+  )('of the step $step, each session that $by goes back exactly once', async ({ step, ends }) => {
+    canEnd = ends
+    const provider = new SqlLockProvider(client, dialects.sqlite, { timeLimit: LIMIT })
+    const lock = await provider.lock(job)
+    const other = provider.lock({ ...job, name: 'known' })
+    await (await other)?.unlock()
+    isFaulty = (current) => current === step
+    const calls = [
+      provider.lock({ ...job, name: 'new' }),
+      lock?.extend('2h'),
+      lock?.fencingToken(),
+      lock?.unlock(),
+      provider.table.list(),
+    ].map((call) => Promise.resolve(call).catch(() => undefined))
+    await settle(Promise.all(calls), 2 * LIMIT)
+    isFaulty = () => false
+    await settle(provider.drain('10s'), 10 * SECOND)
+    // Late answers arrive.
+    await jest.advanceTimersByTimeAsync(60 * SECOND)
+    // What is left is left besides.
+    const backs = given.map((ways) => ways.filter((way) => way !== 'leave'))
+    expect(backs.filter((ways) => ways.length !== 1)).toEqual([])
+    expect(given.length).toBeGreaterThan(4)
+  })
+})
