@@ -25,11 +25,17 @@ const FLOORS: Readonly<Record<string, { floors: readonly string[]; packages?: re
   },
 }
 
+/** Which files of `sql` outside of `sql/table` may import from it, and why. */
+const IMPORT_TABLE: readonly RegExp[] = [
+  /^sql\/(index|internal)\.ts$/, // the doors of the folder
+  /^sql\/dialects\/(index|\w+\/table)\.ts$/, // a dialect's data about its tables
+  /^sql\/sql-lock-provider\.ts$/, // assembles the parts
+  /^sql\/lock-table\.ts$/, // checks the table before the first lock
+]
+
 /** Where a dialect may be called by its name, and why. */
 const DIALECT_NAMES_ALLOWED: readonly RegExp[] = [
-  /^sql\/(table\/)?dialects\//,
-  /^sql\/dialect\.ts$/, // their list, as a type
-  /^drivers\/drivers\.ts$/, // the driver of each
+  /^sql\/dialects\//,
   /^typeorm\/data-source-like\.ts$/, // what TypeORM calls them
   /^typeorm\/query-runner-client\.ts$/, // where a client runs statements in a way of its own
   /^(prisma\/prisma-client|prisma-8\/(prisma-8-lock-provider|prisma-contract))\.ts$/, // what Prisma calls them
@@ -93,6 +99,16 @@ describe('the floors', () => {
       // No file leaves its folder to come back in; the index passes on what is public of the door.
       return /^[^/]+\/(index|internal)\.ts$/.test(imported) && file.path !== `${floor}/index.ts`
     })
+    expect(wrong).toEqual([])
+  })
+
+  it('a lock knows nothing of all else about its table', () => {
+    const locking = files.filter(({ floor, path }) => floor === 'sql' && !path.startsWith('sql/table/'))
+    const wrong = locking
+      .filter(({ path }) => !IMPORT_TABLE.some((allowed) => allowed.test(path)))
+      .flatMap((file) => file.imports.map((specifier) => [file.path, target(file, specifier) ?? '']))
+      .filter(([, imported = '']) => /^sql\/(table\/|dialects\/\w+\/table\.ts$)/.test(imported))
+    expect(locking.length).toBeGreaterThan(30)
     expect(wrong).toEqual([])
   })
 

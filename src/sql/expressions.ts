@@ -1,6 +1,6 @@
 import { parameter, raw, sql, type Sql } from './sql'
 import { READ_ONLY_COLUMN } from './session'
-import type { Identifiers, TableSql } from './table/names'
+import type { Identifiers, TableSql } from './names'
 
 /** How one database writes the times and strings of a lock. */
 export interface Expressions extends Pick<Identifiers, 'quote'> {

@@ -11,12 +11,12 @@ import {
   type Refusal,
 } from '../core/internal'
 import { BackgroundReleases, type Queues } from './background-releases'
-import type { Dialect, DialectName } from './dialect'
+import type { Dialect, DialectName } from './dialects'
 import { LockRow } from './lock-row'
 import { LockTable } from './lock-table'
 import { checkLockedBy, defaultLockedBy, newOwner } from './owner'
+import { type LockTableOptions, TABLE_OPTIONS, tableSql, title } from './names'
 import type { SqlClient } from './session'
-import { type LockTableOptions, TABLE_OPTIONS, tableSql, title } from './table/names'
 import { TableOperations } from './table/operations'
 
 /** Options of every lock provider that keeps its locks in a table. */

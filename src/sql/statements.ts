@@ -1,8 +1,8 @@
 import { LAST_TIME } from '../core/internal'
-import type { Dialect } from './dialect'
+import type { LockDialect } from './dialect'
 import { as, lockSql, readOnlyColumn, textAs } from './expressions'
+import type { TableSql } from './names'
 import { parameter, raw, sql, type Sql } from './sql'
-import type { TableSql } from './table/names'
 
 export type LockStatements = ReturnType<typeof lockStatements>
 
@@ -10,7 +10,7 @@ export type LockStatements = ReturnType<typeof lockStatements>
  * Creates the statements of one lock table in one dialect. A lock is free if `lock_until <= now`, and held if `lock_until > now`.
  * Pure; call it once for each table. MySQL assigns from left to right, so no assignment reads a column that an earlier one has set.
  */
-export function lockStatements(dialect: Dialect, tableSql: TableSql) {
+export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
   const lock = lockSql(dialect, tableSql)
   const { table, lockUntil, lockedAt, lockedBy, now, isNamed, isOwn, isOwnHeld, commits } = lock
   const kept = dialect.plus(now, parameter('keepFor'))
@@ -85,7 +85,7 @@ export function lockStatements(dialect: Dialect, tableSql: TableSql) {
  * Compares the end of the lease with `seenUntil`, within a millisecond: some databases round microseconds, others cut them. A value
  * that is not a time was read as the end of the calendar, so it is compared as that.
  */
-function isUntil(dialect: Dialect, { lockUntil }: TableSql): Sql {
+function isUntil(dialect: LockDialect, { lockUntil }: TableSql): Sql {
   const until = sql`coalesce(${dialect.epochMilliseconds(lockUntil)}, ${raw(String(LAST_TIME))})`
   const seen = dialect.epochMilliseconds(dialect.plus(dialect.epoch, parameter('seenUntil')))
   return sql`abs(${until} - (${seen})) < 1`
@@ -95,7 +95,7 @@ function isUntil(dialect: Dialect, { lockUntil }: TableSql): Sql {
  * Reads rows for `lockRecords`. If there are none, and the database can be a standby, the result is one row without a name that
  * reports whether it is, because a new row may still be missing there.
  */
-function readLocks(dialect: Dialect, table: TableSql, condition: Sql, order = sql``): Sql {
+function readLocks(dialect: LockDialect, table: TableSql, condition: Sql, order = sql``): Sql {
   if (!dialect.readOnly) return readRows(dialect, table, sql`where ${condition} ${order}`)
   const unknown = sql`case when ${table.name} is null then ${dialect.readOnly} else 0 end`
   const one = sql`(select 1 as shedlock_one ${dialect.from ?? raw('')}) shedlock_one`
@@ -109,11 +109,11 @@ function readLocks(dialect: Dialect, table: TableSql, condition: Sql, order = sq
  *
  * @param which the conditions or the order, after `from`
  */
-export function readRows(dialect: Dialect, table: TableSql, which: Sql): Sql {
+export function readRows(dialect: LockDialect, table: TableSql, which: Sql): Sql {
   return sql`select ${recordColumns(dialect, table)} from ${table.table} ${which}`
 }
 
-function recordColumns(dialect: Dialect, table: TableSql): Sql {
+function recordColumns(dialect: LockDialect, table: TableSql): Sql {
   const milliseconds = (time: Sql): Sql => dialect.epochMilliseconds(time)
   return sql`${textAs(dialect, table.name, 'lock_name')}, ${textAs(dialect, table.lockedBy, 'owner')},
       ${milliseconds(table.lockedAt)} ${as(dialect, 'locked_at')},

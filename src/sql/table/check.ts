@@ -1,11 +1,11 @@
 import { LockError } from '../../core/internal'
-import type { Dialect } from '../dialect'
+import type { Dialect } from '../dialects'
 import { checkColumn, uncommitted } from '../database-errors'
 import { parameter, render } from '../sql'
 import type { Attempt } from '../calls'
 import type { SqlRow } from '../session'
 import { COLUMNS, columnType, LENGTHS } from './definition'
-import { foundIn, type LockColumn, type TableSql, title } from './names'
+import { foundIn, type LockColumn, type TableSql, title } from '../names'
 import { addColumn, addKey, changeColumn, createTable } from './fixes'
 
 /** One thing that is wrong with a lock table, as `provider.table.check()` returns it. */

@@ -1,7 +1,7 @@
-import type { Dialect } from '../dialect'
+import type { Dialect } from '../dialects'
 import { render } from '../sql'
 import { COLUMNS, columnType, tableDefinition } from './definition'
-import type { LockColumn, TableSql } from './names'
+import type { LockColumn, TableSql } from '../names'
 
 // SQL that repairs a lock table, for people to read and run; this library never runs it.
 

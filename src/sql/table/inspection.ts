@@ -1,10 +1,10 @@
 import { LAST_TIME, SLOT_AT_MOST_AHEAD } from '../../core/internal'
-import type { Dialect } from '../dialect'
+import type { Dialect } from '../dialects'
 import { columns } from '../expressions'
 import { raw, render, sql, type Sql } from '../sql'
 import type { Attempt } from '../calls'
 import { DriverError, type SqlRow } from '../session'
-import { type TableSql, title } from './names'
+import { type TableSql, title } from '../names'
 import { isHeldForEver, lockRecords, NEVER, OTHERS_AT_MOST_AHEAD, type LockRecord } from '../records'
 import { readRows } from '../statements'
 import {

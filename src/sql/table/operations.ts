@@ -14,7 +14,7 @@ import {
 } from '../../core/internal'
 import { Attempt } from '../calls'
 import { unchanged, withName } from '../database-errors'
-import type { Dialect } from '../dialect'
+import type { Dialect } from '../dialects'
 import type { LockRow } from '../lock-row'
 import type { LockTable } from '../lock-table'
 import { endedOwner, isPause, pauseOwner } from '../owner'

@@ -1,8 +1,8 @@
-import type { Dialect } from '../dialect'
+import type { Dialect } from '../dialects'
 import { raw, sql } from '../sql'
 import type { Attempt } from '../calls'
 import { describeTable } from './check'
-import type { TableSql } from './names'
+import type { TableSql } from '../names'
 import { printable } from './printable'
 
 const NOTHING = raw('null')

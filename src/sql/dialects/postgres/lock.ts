@@ -1,13 +1,11 @@
 // The SQL that this dialect sends: test/sql/golden/postgres.sql
-import type { Dialect } from '../dialect'
-import { readOutcome, takeBeforeSlot, takeFree, upsert } from '../acquire'
-import type { LockSql } from '../expressions'
-import { pinByRead } from '../pin'
-import { sql, type Sql } from '../sql'
-import { table } from '../table/dialects/postgres'
+import type { LockDialect } from '../../dialect'
+import { readOutcome, takeBeforeSlot, takeFree, upsert } from '../../acquire'
+import type { LockSql } from '../../expressions'
+import { pinByRead } from '../../pin'
+import { sql, type Sql } from '../../sql'
 
-export const postgres: Dialect = {
-  name: 'postgres',
+export const postgres: LockDialect = {
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   longestIdentifier: 63,
 
@@ -73,8 +71,6 @@ export const postgres: Dialect = {
   readOnlyErrors: {
     '25006': 'read_only_sql_transaction: a standby, a former primary, or default_transaction_read_only',
   },
-
-  table,
 }
 
 /**

@@ -1,11 +1,10 @@
 // The SQL that this dialect sends: test/sql/golden/mssql.sql
-import type { Dialect } from '../dialect'
-import type { AcquireStep } from '../acquire'
-import { insertNew, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../acquire'
-import type { LockSql } from '../expressions'
-import { pinByRead } from '../pin'
-import { sql, type Sql } from '../sql'
-import { table } from '../table/dialects/mssql'
+import type { LockDialect } from '../../dialect'
+import type { AcquireStep } from '../../acquire'
+import { insertNew, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../../acquire'
+import type { LockSql } from '../../expressions'
+import { pinByRead } from '../../pin'
+import { sql, type Sql } from '../../sql'
 
 /**
  * Acquires the lock in one batch, whose reads request no locks: without row versions (READ_COMMITTED_SNAPSHOT is off by default) a
@@ -26,8 +25,7 @@ function acquireIn({ table, isNamed }: LockSql, seen: Sql, update: Sql, insert: 
   return [{ answer: 'outcome', statement }]
 }
 
-export const mssql: Dialect = {
-  name: 'mssql',
+export const mssql: LockDialect = {
   untried: true,
   quote: (identifier) => `[${identifier.replaceAll(']', ']]')}]`,
   longestIdentifier: 128,
@@ -90,6 +88,4 @@ export const mssql: Dialect = {
     '978': 'this replica only accepts connections that declare that they only read',
     '983': 'this replica is about to become the primary or a secondary',
   },
-
-  table,
 }
