@@ -56,6 +56,17 @@ export const dialects: { readonly [Name in DialectName]: Dialect & { readonly na
 }
 
 /**
+ * Returns an argument as a dialect. It may be a changed copy of one.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` if it is none, such as an object that has only the name of one
+ */
+export function parseDialect(dialect: { readonly name: DialectName }): Dialect {
+  if (typeof (dialect as Partial<Dialect> | undefined)?.acquire === 'function') return dialect as Dialect
+  const known = Object.keys(dialects).map((name) => `dialects.${name}`)
+  throw invalid(`This is not a dialect – pass one of dialects: ${known.join(', ')}.`)
+}
+
+/**
  * Returns the dialect that an option names.
  *
  * @throws LockError `INVALID_CONFIGURATION` if there is none of that name
