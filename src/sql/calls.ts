@@ -9,11 +9,11 @@ import {
   uncounted,
   withName,
 } from './database-errors'
+import { READ_ONLY_COLUMN } from './results'
 import {
   DriverError,
   NOT_PREPARED,
   NOT_REPLICATED,
-  READ_ONLY_COLUMN,
   type SqlClient,
   type SqlRow,
   type SqlSession,

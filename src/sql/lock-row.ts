@@ -7,14 +7,14 @@ import {
   type CheckedLockConfiguration,
   type Refusal,
 } from '../core/internal'
-import type { AcquireOutcome, AcquireStep, StepResult } from './acquire'
+import { runStep, type StepResult } from './acquire'
 import type { BackgroundRelease, BackgroundReleases } from './background-releases'
 import { attemptWithin, errorKind, LostRace, NoAnswer, type Attempt, type DatabaseCall } from './calls'
-import { unchanged, uncommitted, uncounted } from './database-errors'
+import { unchanged } from './database-errors'
 import type { LockTable } from './lock-table'
 import { endedOwner, type EndedRun } from './owner'
-import { lockHolder, lockRecords, NEVER, readText } from './records'
-import type { LockValues, SqlValues } from './sql'
+import { lockHolder, lockRecords, NEVER } from './records'
+import type { LockValues } from './sql'
 
 /**
  * The database's clock is cut to milliseconds, so its lease may start, and end, up to this much earlier than one that starts before the
@@ -243,26 +243,4 @@ export class LockRow implements Acquisition {
     const leaseLeft = this.lease.remaining()
     return this.table.call({ lockName: this.name, leaseLeft, idempotent: true, attempt })
   }
-}
-
-/** Runs one step. @returns `undefined` if it decides nothing, so that the next step must be tried */
-async function runStep(
-  { answer, statement }: AcquireStep,
-  values: SqlValues,
-  attempt: Attempt,
-): Promise<StepResult | undefined> {
-  if (answer === 'acquired' || answer === 'acquired or held') {
-    const changed = await attempt.changes(statement, values)
-    if (changed > 0) return { outcome: 'acquired' }
-    return answer === 'acquired' ? undefined : { outcome: 'held' }
-  }
-  const [row] = await attempt.query(statement, values)
-  // A trigger may have returned the first rows.
-  if (answer === 'outcome' && row?.['outcome'] === undefined) throw uncounted()
-  if (!row) return undefined
-  if (Number(row['autocommit'] ?? 1) === 0) throw uncommitted()
-  // A write that was sent twice has acquired the row, so the next one acquires it again.
-  if (readText(row, 'owner') === values['lockedBy']) return undefined
-  const outcome = (row['outcome'] ?? (row['lock_until'] == null ? 'free' : 'held')) as AcquireOutcome | 'free'
-  return outcome === 'free' ? undefined : { outcome, row }
 }

@@ -2,6 +2,7 @@ import { LAST_TIME } from '../core/internal'
 import type { LockDialect } from './dialect'
 import { as, lockSql, readOnlyColumn, textAs } from './expressions'
 import type { TableSql } from './names'
+import { COLUMN } from './results'
 import { parameter, raw, sql, type Sql } from './sql'
 
 export type LockStatements = ReturnType<typeof lockStatements>
@@ -69,7 +70,7 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
       where ${isNamed} and ${lockUntil} <= ${now}${commits}`),
     /** Reads `locked_at` in milliseconds since 1970 while the lock is held, otherwise null. */
     fencingToken: sql`
-      select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, 'token')}${readOnlyColumn(dialect)}
+      select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, COLUMN.token)}${readOnlyColumn(dialect)}
       ${oneRow}`,
     /** Runs in the caller's own transaction. */
     pin: dialect.pin(lock),
@@ -77,7 +78,7 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
     /** Reads the row whose name is equal to this name by the rules of the database. */
     find: readLocks(dialect, lock, isNamed),
     /** Reads the database's clock in milliseconds since 1970. */
-    now: sql`select ${dialect.epochMilliseconds(now)} ${as(dialect, 'now')} ${oneRow}`,
+    now: sql`select ${dialect.epochMilliseconds(now)} ${as(dialect, COLUMN.now)} ${oneRow}`,
   }
 }
 
@@ -115,9 +116,9 @@ export function readRows(dialect: LockDialect, table: TableSql, which: Sql): Sql
 
 function recordColumns(dialect: LockDialect, table: TableSql): Sql {
   const milliseconds = (time: Sql): Sql => dialect.epochMilliseconds(time)
-  return sql`${textAs(dialect, table.name, 'lock_name')}, ${textAs(dialect, table.lockedBy, 'owner')},
-      ${milliseconds(table.lockedAt)} ${as(dialect, 'locked_at')},
-      ${milliseconds(table.lockUntil)} ${as(dialect, 'lock_until')},
-      ${milliseconds(dialect.now)} ${as(dialect, 'now')},
-      case when ${table.lockUntil} <= ${dialect.now} then 0 else 1 end ${as(dialect, 'is_held')}`
+  return sql`${textAs(dialect, table.name, COLUMN.lockName)}, ${textAs(dialect, table.lockedBy, COLUMN.owner)},
+      ${milliseconds(table.lockedAt)} ${as(dialect, COLUMN.lockedAt)},
+      ${milliseconds(table.lockUntil)} ${as(dialect, COLUMN.lockUntil)},
+      ${milliseconds(dialect.now)} ${as(dialect, COLUMN.now)},
+      case when ${table.lockUntil} <= ${dialect.now} then 0 else 1 end ${as(dialect, COLUMN.isHeld)}`
 }

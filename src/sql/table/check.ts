@@ -3,6 +3,7 @@ import type { Dialect } from '../dialects'
 import { checkColumn, uncommitted } from '../database-errors'
 import { parameter, render } from '../sql'
 import type { Attempt } from '../calls'
+import { COLUMN, readFlag } from '../results'
 import type { SqlRow } from '../session'
 import { COLUMNS, columnType, LENGTHS } from './definition'
 import { foundIn, type LockColumn, type TableSql, title } from '../names'
@@ -169,7 +170,8 @@ export async function findTable(
   const [column] = described
   const sql = column && foundIn(dialect, table, column['table_schema'])
   const elsewhere = described.length === 0 && searches ? await otherSchemas(reader, dialect, table) : []
-  if (described.some((row) => toNumber(row['autocommit']) === 0)) return { sql, problem: uncommitted(cause) }
+  if (described.some((row) => readFlag(row, COLUMN.autocommit) === false))
+    return { sql, problem: uncommitted(cause) }
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
   const fatal = tableFindings(dialect, table, described, undefined, elsewhere).find(isFatal)
   if (!fatal) return { sql }

@@ -4,7 +4,8 @@ import type { AcquireStep } from '../../acquire'
 import { insertNew, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../../acquire'
 import type { LockSql } from '../../expressions'
 import { pinByRead } from '../../pin'
-import { sql, type Sql } from '../../sql'
+import { COLUMN } from '../../results'
+import { raw, sql, type Sql } from '../../sql'
 
 /**
  * Acquires the lock in one batch, whose reads request no locks: without row versions (READ_COMMITTED_SNAPSHOT is off by default) a
@@ -21,7 +22,7 @@ function acquireIn({ table, isNamed }: LockSql, seen: Sql, update: Sql, insert: 
       else ${insert};
       if @@rowcount > 0 set @outcome = 'acquired';
     end;
-    select @outcome as outcome`
+    select @outcome as ${raw(COLUMN.outcome)}`
   return [{ answer: 'outcome', statement }]
 }
 
@@ -54,7 +55,7 @@ export const mssql: LockDialect = {
 
   // Clients report the first count, which may be that of a trigger, and none under NOCOUNT. @@rowcount is always that of the
   // statement itself. https://learn.microsoft.com/sql/t-sql/functions/rowcount-transact-sql
-  counted: (write) => sql`${write}; select @@rowcount as changed`,
+  counted: (write) => sql`${write}; select @@rowcount as ${raw(COLUMN.changed)}`,
 
   // The lock lasts until the transaction ends, whatever the isolation level; under SNAPSHOT, a row that has changed since is an
   // error (3960). No shared lock is documented to do that, so two guarded transactions of one task wait for each other.

@@ -3,7 +3,8 @@ import type { LockDialect } from '../../dialect'
 import { readOutcome, takeBeforeSlot, takeFree, upsert } from '../../acquire'
 import type { LockSql } from '../../expressions'
 import { pinByRead } from '../../pin'
-import { sql, type Sql } from '../../sql'
+import { COLUMN } from '../../results'
+import { raw, sql, type Sql } from '../../sql'
 
 export const postgres: LockDialect = {
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
@@ -38,13 +39,14 @@ export const postgres: LockDialect = {
   // Also returns why it changed nothing.
   acquireSlot: (dialect, lock) => {
     const { lockName, leaseEnd, slot, owner } = lock
+    const outcome = raw(dialect.quote(COLUMN.outcome))
     const values = sql`
-      select ${lockName}, ${leaseEnd}, ${slot}, ${owner} from shedlock_seen where "outcome" = 'free'`
+      select ${lockName}, ${leaseEnd}, ${slot}, ${owner} from shedlock_seen where ${outcome} = 'free'`
     const statement = sql`
       with shedlock_seen as (${readOutcome(dialect, lock)}),
       shedlock_acquired as (${upsert(lock, values, (row) => takeBeforeSlot(dialect, lock, row))}
         returning 1)
-      select case when exists (select 1 from shedlock_acquired) then 'acquired' else "outcome" end as "outcome" from shedlock_seen`
+      select case when exists (select 1 from shedlock_acquired) then 'acquired' else ${outcome} end as ${outcome} from shedlock_seen`
     return [{ answer: 'outcome', statement }]
   },
 
