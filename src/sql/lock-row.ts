@@ -1,5 +1,6 @@
 import {
   Lease,
+  NEVER_ACQUIRED as NEVER,
   recogniseEveryCopy,
   time,
   tokenOfRetry,
@@ -13,7 +14,7 @@ import { attemptWithin, errorKind, LostRace, NoAnswer, type Attempt, type Databa
 import { unchanged } from './database-errors'
 import type { LockTable } from './lock-table'
 import { endedOwner, type EndedRun } from './owner'
-import { lockHolder, lockRecords, NEVER } from './records'
+import { lockHolder, lockRecords } from './records'
 import type { LockValues } from './sql'
 
 /**
@@ -136,8 +137,7 @@ export class LockRow implements Acquisition {
     const attempt = async (current: Attempt): Promise<StepResult> => {
       const { acquire, acquireSlot, pause } = table.statements
       let steps = slot === undefined ? acquire : acquireSlot
-      // `NEVER` is earlier than every slot, so the other steps acquire the lock only if it has no row.
-      if (pauses) steps = [{ answer: 'acquired', statement: pause }, ...steps]
+      if (pauses) steps = pause
       for (const step of steps) {
         const lease = new Lease(lockAtMostFor - CLOCK_STEP)
         const answer = runStep(step, values, current)

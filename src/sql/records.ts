@@ -1,4 +1,4 @@
-import { LAST_TIME, SLOT_AT_MOST_AHEAD, type Skip } from '../core/internal'
+import { LAST_TIME, NEVER_ACQUIRED, SLOT_AT_MOST_AHEAD, type Skip } from '../core/internal'
 import { checkColumn } from './database-errors'
 import { isOurs, isPause, lastRunOf, readableOwner, type LastRun } from './owner'
 import { COLUMN, readFlag, readText, readTime } from './results'
@@ -32,11 +32,6 @@ export interface LockRecord {
   readonly lastRun?: LastRun
 }
 
-/**
- * `locked_at` of a lock that was paused but never acquired. A day into 1970, because some types begin in 1970 in the session's time
- * zone.
- */
-export const NEVER = 86_400_000
 /** In milliseconds. Other programs may use clocks of their own, which are rarely exact. */
 export const OTHERS_AT_MOST_AHEAD = 5_000
 
@@ -97,7 +92,7 @@ export function isHeldForEver({ held, lockUntil }: LockRecord): boolean {
 
 /** Returns whether the lock was ever acquired. Its row may exist only because of a pause. */
 export function wasAcquired({ lockedAt }: LockRecord): boolean {
-  return lockedAt.getTime() > NEVER
+  return lockedAt.getTime() > NEVER_ACQUIRED
 }
 
 /**

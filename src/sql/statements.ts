@@ -1,4 +1,5 @@
 import { LAST_TIME } from '../core/internal'
+import type { AcquireStep } from './acquire'
 import type { LockDialect } from './dialect'
 import { as, lockSql, readOnlyColumn, textAs } from './expressions'
 import type { TableSql } from './names'
@@ -23,10 +24,18 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
   const release = sql`update ${table} set ${released} where ${isOwn}${commits}`
   const counted = dialect.counted ?? ((write: Sql): Sql => write)
   const oneRow = dialect.from ?? raw('')
+  const acquireSlot = dialect.acquireSlot(dialect, lock)
+  const pauseRow = counted(sql`
+    update ${table} set ${lockUntil} = ${lock.leaseEnd}, ${lockedBy} = ${lock.owner}
+    where ${isNamed} and ${lockUntil} <= ${now}${commits}`)
+  const pause: readonly [AcquireStep, ...AcquireStep[]] = [
+    { answer: 'acquired', statement: pauseRow },
+    ...acquireSlot,
+  ]
   return {
     acquire: dialect.acquire(dialect, lock),
     /** For a slot: acquires the lock only if `locked_at` is before the slot. */
-    acquireSlot: dialect.acquireSlot(dialect, lock),
+    acquireSlot,
     /**
      * For a slot whose last run did not succeed: acquires the lock only if it is free and its row is still as it was read. Compares
      * milliseconds, because that is what was read, and another program's clock may have written microseconds.
@@ -64,10 +73,11 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
     releaseSeen: counted(sql`
       update ${table} set ${lockUntil} = ${now}, ${lockedBy} = ${unlockedBy}
       where ${isOwnHeld} and ${isUntil(dialect, lock)}${commits}`),
-    /** Acquires a free row, but leaves `locked_at` as it is, because a pause is not a run. */
-    pause: counted(sql`
-      update ${table} set ${lockUntil} = ${lock.leaseEnd}, ${lockedBy} = ${lock.owner}
-      where ${isNamed} and ${lockUntil} <= ${now}${commits}`),
+    /**
+     * The steps to a pause. The first acquires a free row, but leaves `locked_at` as it is, because a pause is not a run. The others
+     * insert a row if there is none, for the slot `NEVER_ACQUIRED`, before which no row was acquired.
+     */
+    pause,
     /** Reads `locked_at` in milliseconds since 1970 while the lock is held, otherwise null. */
     fencingToken: sql`
       select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, COLUMN.token)}${readOnlyColumn(dialect)}

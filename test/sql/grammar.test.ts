@@ -33,12 +33,13 @@ const GRAMMARS: Readonly<Record<DialectName, { grammar: Grammar; unknown?: RegEx
 
 function textsOf(dialect: Dialect): Record<string, string> {
   const table = tableSql(dialect)
-  const { acquire, acquireSlot, pin, ...rest } = lockStatements(dialect, table)
+  const { acquire, acquireSlot, pause, pin, ...rest } = lockStatements(dialect, table)
   const { up, down } = tableDefinition(dialect)
   const statements = [
     ...acquire.map(({ statement }, index) => [`acquire ${index + 1}`, statement] as const),
     ...acquireSlot.map(({ statement }, index) => [`acquire a slot ${index + 1}`, statement] as const),
     ['pin', pin.statement] as const,
+    ['pause', pause[0].statement] as const,
     ...Object.entries({ ...rest, ...tableReads(dialect) }),
   ]
   return Object.fromEntries([

@@ -19,7 +19,7 @@ export interface Place {
 }
 
 /** Reads the place from the database, because it may depend on a search path, a default or a pooler. */
-export async function placeOf(
+export async function readPlace(
   attempt: Pick<Attempt, 'query'>,
   dialect: Dialect,
   table: TableSql,
