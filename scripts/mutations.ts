@@ -50,7 +50,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 1,
     breaks: "times are in the session's time zone",
-    file: 'src/sql/dialects/postgres.ts',
+    file: 'src/sql/dialects/postgres/lock.ts',
     find: "clock_timestamp() at time zone 'UTC'",
     replace: 'clock_timestamp()::timestamp',
     tests: SUITE,
@@ -59,7 +59,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 1,
     breaks: "times are in the session's time zone",
-    file: 'src/sql/dialects/mysql.ts',
+    file: 'src/sql/dialects/mysql/lock.ts',
     find: 'now: sql`utc_timestamp(3)`',
     replace: 'now: sql`now(3)`',
     tests: SUITE,
@@ -68,7 +68,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 1,
     breaks: 'the clock shows the beginning of the statement',
-    file: 'src/sql/dialects/postgres.ts',
+    file: 'src/sql/dialects/postgres/lock.ts',
     find: "clock_timestamp() at time zone 'UTC'",
     replace: "now() at time zone 'UTC'",
     tests: STATEMENTS,
@@ -77,7 +77,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 1,
     breaks: 'times are not truncated to milliseconds',
-    file: 'src/sql/dialects/postgres.ts',
+    file: 'src/sql/dialects/postgres/lock.ts',
     find: "pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')",
     replace: "(pg_catalog.clock_timestamp() at time zone 'UTC')",
     tests: STATEMENTS,
@@ -136,7 +136,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 5,
     breaks: 'a loser on PostgreSQL locks the row',
-    file: 'src/sql/dialects/postgres.ts',
+    file: 'src/sql/dialects/postgres/lock.ts',
     find: 'where not exists (',
     replace: 'where 1 = 1 or not exists (',
     tests: STATEMENTS,
@@ -145,7 +145,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 5,
     breaks: 'a loser on MariaDB waits for the row',
-    file: 'src/sql/dialects/mysql.ts',
+    file: 'src/sql/dialects/mysql/lock.ts',
     find: '...readUpdateInsert,',
     replace: '...readUpdateInsert, acquire: (...all) => readUpdateInsert.acquire(...all).slice(1),',
     tests: STATEMENTS,
@@ -154,7 +154,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 6,
     breaks: 'a lost race is an error',
-    file: 'src/sql/dialects/mysql.ts',
+    file: 'src/sql/dialects/mysql/lock.ts',
     find: "'1062': 'ER_DUP_ENTRY",
     replace: "'10620': 'ER_DUP_ENTRY",
     tests: [...SUITE, 'test/drivers/server-errors.test.ts'],
@@ -308,7 +308,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 14,
     breaks: 'the current time is written instead of the slot',
-    file: 'src/sql/dialects/sqlite.ts',
+    file: 'src/sql/dialects/sqlite/lock.ts',
     find: 'values (${lockName}, ${leaseEnd}, ${slot}, ${owner})',
     replace: 'values (${lockName}, ${leaseEnd}, ${lock.now}, ${owner})',
     tests: SUITE,
@@ -414,7 +414,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 10,
     breaks: '`Job` and `job` are one lock',
-    file: 'src/sql/table/dialects/mysql.ts',
+    file: 'src/sql/dialects/mysql/table.ts',
     find: "utf8mb4 collate = utf8mb4_bin'",
     replace: "utf8mb4 collate = utf8mb4_general_ci'",
     tests: SUITE,
@@ -423,7 +423,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 11,
     breaks: 'identifiers are not quoted',
-    file: 'src/sql/dialects/sqlite.ts',
+    file: 'src/sql/dialects/sqlite/lock.ts',
     find: 'quote: (identifier) => `"${identifier.replaceAll(\'"\', \'""\')}"`',
     replace: 'quote: (identifier) => identifier',
     tests: SUITE,
@@ -468,7 +468,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 6,
     breaks: 'a statement that the server cancelled is an error',
-    file: 'src/sql/dialects/postgres.ts',
+    file: 'src/sql/dialects/postgres/lock.ts',
     find: "'57014': ",
     replace: "'57014x': ",
     tests: ['test/sql/free-but-busy.test.ts'],
@@ -504,7 +504,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 23,
     breaks: "the table depends on the session's schema",
-    file: 'src/sql/table/names.ts',
+    file: 'src/sql/names.ts',
     find: "if (table.schema !== undefined || typeof schema !== 'string') return table",
     replace: "if (typeof schema !== 'boolean') return table",
     tests: ['test/conformance/session-schema.test.ts'],

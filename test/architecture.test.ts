@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from '@jest/globals'
 import { dialects } from '../src/sql/internal'
+import { CLIENT_DIALECTS } from '../src/typeorm/internal'
 
 const root = join(__dirname, '..', 'src')
 
@@ -25,11 +26,17 @@ const FLOORS: Readonly<Record<string, { floors: readonly string[]; packages?: re
   },
 }
 
+/** Which files of `sql` outside of `sql/table` may import from it, and why. */
+const IMPORT_TABLE: readonly RegExp[] = [
+  /^sql\/(index|internal)\.ts$/, // the doors of the folder
+  /^sql\/dialects\/(index|\w+\/table)\.ts$/, // a dialect's data about its tables
+  /^sql\/sql-lock-provider\.ts$/, // assembles the parts
+  /^sql\/lock-table\.ts$/, // checks the table before the first lock
+]
+
 /** Where a dialect may be called by its name, and why. */
 const DIALECT_NAMES_ALLOWED: readonly RegExp[] = [
-  /^sql\/(table\/)?dialects\//,
-  /^sql\/dialect\.ts$/, // their list, as a type
-  /^drivers\/drivers\.ts$/, // the driver of each
+  /^sql\/dialects\//,
   /^typeorm\/data-source-like\.ts$/, // what TypeORM calls them
   /^typeorm\/query-runner-client\.ts$/, // where a client runs statements in a way of its own
   /^(prisma\/prisma-client|prisma-8\/(prisma-8-lock-provider|prisma-contract))\.ts$/, // what Prisma calls them
@@ -96,6 +103,16 @@ describe('the floors', () => {
     expect(wrong).toEqual([])
   })
 
+  it('a lock knows nothing of all else about its table', () => {
+    const locking = files.filter(({ floor, path }) => floor === 'sql' && !path.startsWith('sql/table/'))
+    const wrong = locking
+      .filter(({ path }) => !IMPORT_TABLE.some((allowed) => allowed.test(path)))
+      .flatMap((file) => file.imports.map((specifier) => [file.path, target(file, specifier) ?? '']))
+      .filter(([, imported = '']) => /^sql\/(table\/|dialects\/\w+\/table\.ts$)/.test(imported))
+    expect(locking.length).toBeGreaterThan(30)
+    expect(wrong).toEqual([])
+  })
+
   it('core and sql take time, timers and chance from core/time.ts alone, so that they can be simulated', () => {
     const outside =
       /\b(performance\.now|Date\.now|Math\.random|set(Timeout|Interval|Immediate)|clearTimeout)\b/
@@ -140,6 +157,18 @@ it('a dialect is named only where that is the matter', () => {
     )
   expect(named).toEqual([])
 })
+
+it.each(Object.keys(dialects))(
+  '%s is a database of TypeORM, and has a row on the page of dialects',
+  (name) => {
+    expect(Object.values(CLIENT_DIALECTS)).toContain(name)
+    const page = readFileSync(join(root, '../docs/dialects.md'), 'utf8')
+    const [first = ''] = page.split('\n## ').filter((part) => part.startsWith('Round trips'))
+    expect(
+      [...first.matchAll(/^\| ([^|]*)\|/gm)].flatMap(([, cell = '']) => cell.trim().split(', ')),
+    ).toContain(name)
+  },
+)
 
 /** Texts and property names; not what comments say. */
 function wordsIn(source: ts.SourceFile): Set<string> {

@@ -99,11 +99,11 @@ function twice(one: string, other: string): CommandError {
 
 /** Prints which table is about to be changed. */
 export async function announce(connection: Connection, quiet = false): Promise<Place> {
-  const place = await placeOf(connection)
+  const place = await placeOfConnection(connection)
   if (!quiet) warn(describePlace(place))
   return place
 }
 
-export async function placeOf({ provider, server }: Connection): Promise<Place> {
+export async function placeOfConnection({ provider, server }: Connection): Promise<Place> {
   return { ...(await provider.table.place()), server }
 }

@@ -11,7 +11,7 @@ import {
   type TableOperations,
 } from '../sql/internal'
 import { ExitCode } from './command-error'
-import { onDatabase, placeOf, type Connection } from './connect'
+import { onDatabase, placeOfConnection, type Connection } from './connect'
 import { labelled, type Cell } from './layout'
 import { print, printJson } from './output'
 
@@ -27,7 +27,7 @@ const CLOCK_TOLERANCE = 1_000
 
 /** Checks for anything that could make locks fail, be slow, or be acquired twice. Changes nothing. */
 async function diagnose(connection: Connection): Promise<Diagnosis[]> {
-  const place = describePlace(await placeOf(connection))
+  const place = describePlace(await placeOfConnection(connection))
   const table = await connection.provider.table.check()
   const isMissing = table.some(({ code }) => code === 'TABLE_MISSING')
   const why = connection.hasNoEntity

@@ -3,6 +3,12 @@ import { mustBe } from './options'
 /** The last millisecond of the year 9999, which the calendar of every database includes. */
 export const LAST_TIME = Date.UTC(10_000, 0) - 1
 
+/**
+ * `locked_at` of a lock that was never acquired, but has a row, such as that of a pause. A day into 1970, because some types begin in
+ * 1970 in the session's time zone.
+ */
+export const NEVER_ACQUIRED = 86_400_000
+
 /** Returns a `Date` and an object of Temporal in milliseconds since 1970, and any other value as it is. */
 export function timeOf(value: unknown): unknown {
   // `instanceof` would refuse a `Date` of another realm, as test runners create them.

@@ -1,6 +1,7 @@
 /** What the other folders import from the drivers. */
-export { drivers, mssqlCode, mysqlCode, mysqlLiteral, postgresCode } from './drivers'
-export type { Driver } from './drivers'
+export { mssqlCode, mysqlCode, mysqlLiteral, postgresCode } from '../sql/internal'
+export type { Driver } from '../sql/internal'
+export { drivers } from './drivers'
 export { sqlClient } from './sql-client'
 export type { DriverClient, RunStatement } from './sql-client'
 export { isNotPrepared, nameAmong } from './statement-names'

@@ -2,6 +2,7 @@ import { LockError } from '../core/internal'
 import {
   DriverError,
   render,
+  type Driver,
   type Sql,
   type SqlClient,
   type SqlRow,
@@ -9,7 +10,6 @@ import {
   type SqlValues,
   type StatementResult,
 } from '../sql/internal'
-import type { Driver } from './drivers'
 
 type Bound = string | number | null
 /**

@@ -34,7 +34,7 @@ export function prismaLockProvider(
   options: SqlLockProviderOptions = {},
 ): SqlLockProvider {
   checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
-  const dialect: Prisma8Dialect = { ...dialects[dialectOf(db)], rawTag: db.raw.sql }
+  const dialect: Prisma8Dialect = { ...dialects[dialectOfContract(db)], rawTag: db.raw.sql }
   return new SqlLockProvider(prisma8SqlClient(db), dialect, options)
 }
 
@@ -75,7 +75,7 @@ export async function guard(
 }
 
 /** @throws LockError `INVALID_CLIENT` unless this is a db of Prisma 8 on PostgreSQL, so far the only database with a dialect here */
-function dialectOf(db: Partial<Prisma8ClientLike> | undefined): 'postgres' {
+function dialectOfContract(db: Partial<Prisma8ClientLike> | undefined): 'postgres' {
   const { contract, raw, runtime } = db ?? {}
   const { target } = contract ?? {}
   if (typeof target !== 'string')

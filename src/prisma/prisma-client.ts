@@ -93,7 +93,7 @@ export function tableOfPrisma({ name, table }: Dialect): Dialect['table'] {
 }
 
 /** @throws LockError `INVALID_CLIENT` if the database is not supported */
-export function dialectOf(client: PrismaClientLike): DialectName {
+export function dialectOfClient(client: PrismaClientLike): DialectName {
   const provider = (client as PrismaInternals)._activeProvider ?? adapterOf(client)?.provider
   const name = CLIENT_DIALECTS[provider ?? '']
   if (name) return name

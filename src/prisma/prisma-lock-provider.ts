@@ -14,7 +14,13 @@ import {
   type SqlLockProviderOptions,
 } from '../sql/internal'
 import { CONFLICTS } from './native-code'
-import { dialectOf, primaryOf, schemaOfModels, tableOfPrisma, type PrismaClientLike } from './prisma-client'
+import {
+  dialectOfClient,
+  primaryOf,
+  schemaOfModels,
+  tableOfPrisma,
+  type PrismaClientLike,
+} from './prisma-client'
 import { prismaSqlClient } from './prisma-sql-client'
 import { endPooledReadOnly, endReadOnlyConnection } from './read-only-connection'
 import { sqliteClient } from './sqlite-client'
@@ -55,7 +61,7 @@ export function prismaLockProvider(
       'prismaLockProvider got the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself.',
     )
   const client = primaryOf(prisma)
-  const dialect = given ?? dialectNamed(dialectOf(client))
+  const dialect = given ?? dialectNamed(dialectOfClient(client))
   const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
   const named = dialect.name === 'postgres'
   const sql = prismaSqlClient(dialect.name, use ?? ((work) => work(client)), named)

@@ -39,7 +39,7 @@ export function prismaModel(
   options: LockTableOptions = {},
 ): string {
   checkOptions(options, TABLE_OPTIONS, 'model options')
-  const { names } = tableSql(dialectOf(provider, options), options)
+  const { names } = tableSql(dialectOfProvider(provider, options), options)
   return modelText(names, FIELD_TYPES[provider], names.schema)
 }
 
@@ -87,7 +87,7 @@ function quoted(text: string): string {
  */
 export function prismaMigration(provider: PrismaProvider, options: LockTableOptions = {}): string {
   checkOptions(options, TABLE_OPTIONS, 'migration options')
-  const dialect = dialectOf(provider, options)
+  const dialect = dialectOfProvider(provider, options)
   // Prisma runs one migration at a time, so `create` needs no protection against a process that creates the same table.
   const { create, up } = tableDefinition({ ...dialect, table: tableOfPrisma(dialect) }, options)
   return [create, ...up.slice(1)].map((statement) => `${statement};\n`).join('\n')
@@ -97,7 +97,7 @@ export function prismaMigration(provider: PrismaProvider, options: LockTableOpti
 const WITHOUT_SCHEMAS: readonly PrismaProvider[] = ['mysql', 'sqlite']
 
 /** @throws LockError `INVALID_CONFIGURATION` if Prisma cannot describe this table of the provider's database */
-function dialectOf(provider: PrismaProvider, { schema }: LockTableOptions): Dialect {
+function dialectOfProvider(provider: PrismaProvider, { schema }: LockTableOptions): Dialect {
   const name = Object.hasOwn(FIELD_TYPES, provider) ? CLIENT_DIALECTS[provider] : undefined
   if (!name)
     throw invalid(

@@ -1,7 +1,10 @@
 import { SLOT_AT_MOST_AHEAD } from '../core/internal'
 import { as, later, nextToken, sessionColumns, textAs, type Expressions, type LockSql } from './expressions'
+import type { Attempt } from './calls'
+import { uncommittedError, uncountedError } from './database-errors'
+import { COLUMN, readFlag, readNumber, readText, readWord } from './results'
 import type { SqlRow } from './session'
-import { raw, sql, type Sql } from './sql'
+import { raw, sql, type Sql, type SqlValues } from './sql'
 
 // The steps to a lock, and the statements from which the dialects compose them.
 
@@ -21,10 +24,47 @@ export interface AcquireStep {
   readonly statement: Sql
 }
 
+/** What a step may return; `free` decides nothing. */
+const OUTCOMES: Readonly<Record<AcquireOutcome | 'free', true>> = {
+  free: true,
+  acquired: true,
+  held: true,
+  'already-run': true,
+  'slot-too-far-ahead': true,
+}
+
 /** The outcome of a step; and the row of the holder, or the clock that the slot is too far ahead of, if the step read it. */
 export interface StepResult {
   readonly outcome: AcquireOutcome
   readonly row?: SqlRow | undefined
+}
+
+/** Runs one step. @returns `undefined` if it decides nothing, so that the next step must be tried */
+export async function runStep(
+  { answer, statement }: AcquireStep,
+  values: SqlValues,
+  attempt: Attempt,
+): Promise<StepResult | undefined> {
+  if (answer === 'acquired' || answer === 'acquired or held') {
+    const changed = await attempt.changes(statement, values)
+    if (changed > 0) return { outcome: 'acquired' }
+    return answer === 'acquired' ? undefined : { outcome: 'held' }
+  }
+  const [row] = await attempt.query(statement, values)
+  // A trigger may have returned the first rows.
+  if (answer === 'outcome' && row?.[COLUMN.outcome] === undefined) throw uncountedError(attempt.lockName)
+  if (!row) return undefined
+  if (readFlag(row, COLUMN.autocommit) === false) throw uncommittedError(attempt.lockName)
+  // A write that was sent twice has acquired the row, so the next one acquires it again.
+  if (readText(row, COLUMN.owner) === values['lockedBy']) return undefined
+  const outcome = outcomeIn(row)
+  return outcome === 'free' ? undefined : { outcome, row }
+}
+
+/** Reads the outcome. The row of a holder has none, but the end of its lease. */
+function outcomeIn(row: SqlRow): AcquireOutcome | 'free' {
+  if (row[COLUMN.outcome] !== undefined) return readWord(row, COLUMN.outcome, OUTCOMES)
+  return readNumber(row, COLUMN.lockUntil) === undefined ? 'free' : 'held'
 }
 
 /**
@@ -51,7 +91,7 @@ export function readHolder(dialect: Expressions, lock: LockSql, read = (column: 
   const { table, isNamed, now } = lock
   const until = dialect.epochMilliseconds(read(lock.lockUntil))
   return sql`
-    select ${textAs(dialect, read(lock.lockedBy), 'owner')}, ${until} ${as(dialect, 'lock_until')}${sessionColumns(dialect)}
+    select ${textAs(dialect, read(lock.lockedBy), COLUMN.owner)}, ${until} ${as(dialect, COLUMN.lockUntil)}${sessionColumns(dialect)}
     from ${table} where ${isNamed} and ${lock.lockUntil} > ${now}`
 }
 
@@ -71,7 +111,7 @@ export function readOutcome(dialect: Expressions, lock: LockSql, more = sql``): 
     select case when max(${lockUntil}) > ${now} then case when max(${lockedBy}) = ${owner} then 'free' else 'held' end
       when max(${lockedAt}) >= ${slot} then 'already-run'
       when ${slot} > ${dialect.plus(now, raw(String(SLOT_AT_MOST_AHEAD)))} then 'slot-too-far-ahead'
-      else 'free' end ${as(dialect, 'outcome')}${more}
+      else 'free' end ${as(dialect, COLUMN.outcome)}${more}
     from ${table} where ${isNamed}`
 }
 

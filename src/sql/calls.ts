@@ -2,9 +2,9 @@ import { inTime, sleep, time, LockError } from '../core/internal'
 import { uncountedError, type CallLimits } from './database-errors'
 import { Failure, failureKind, FAILURES, READ_ONLY, type ErrorCodes, type Handling } from './failures'
 import type { Pool } from './pool'
+import { COLUMN, readFlag, readNumber } from './results'
 import {
   DriverError,
-  READ_ONLY_COLUMN,
   type SqlClient,
   type SqlRow,
   type SqlSession,
@@ -70,17 +70,17 @@ export class Attempt {
   /** Reads rows. @throws DriverError, also if the server accepts no writes, because its rows may be old */
   async query(statement: Sql, values: SqlValues = {}): Promise<readonly SqlRow[]> {
     const { rows } = await this.execute(statement, values, 'rows')
-    if (Number(rows[0]?.[READ_ONLY_COLUMN] ?? 0) !== 0)
+    if (rows[0] && readFlag(rows[0], COLUMN.readOnly))
       throw new DriverError(READ_ONLY, 'the server is read-only')
     return rows
   }
 
   /** Writes, and returns how many rows changed. @throws LockError `INVALID_CLIENT` if the client does not report it; DriverError */
   async changes(statement: Sql, values: SqlValues = {}): Promise<number> {
-    const changed = this.dialect.counted
-      ? (await this.query(statement, values))[0]?.['changed']
-      : (await this.execute(statement, values, 'changed')).changed
-    const count = Number(changed ?? NaN)
+    const [row = {}] = this.dialect.counted
+      ? await this.query(statement, values)
+      : [{ changed: (await this.execute(statement, values, 'changed')).changed }]
+    const count = readNumber(row, COLUMN.changed) ?? NaN
     if (!Number.isSafeInteger(count)) throw uncountedError(this.lockName)
     if (count > 0) this.hasWritten = true
     return count

@@ -3,17 +3,10 @@ import type { ErrorCodes } from './failures'
 import type { Expressions, LockSql } from './expressions'
 import type { Pin } from './pin'
 import type { Sql } from './sql'
-import type { TableDialect } from './table/dialect'
-import type { Identifiers } from './table/names'
+import type { Identifiers } from './names'
 
-/** The databases that have a dialect. */
-export type DialectName =
-  'postgres' | 'cockroachdb' | 'mysql' | 'mariadb' | 'sqlite' | 'mssql' | 'oracle' | 'hana' | 'spanner'
-
-/** How one database differs from the others. Data only: no ORM, no I/O. */
-export interface Dialect extends Identifiers, Expressions, ErrorCodes {
-  readonly name: DialectName
-
+/** How one database locks: what its lock statements and their errors look like. Data only: no ORM, no I/O. */
+export interface LockDialect extends Identifiers, Expressions, ErrorCodes {
   /** The tests have never run on such a server: its SQL follows the vendor's documentation. */
   readonly untried?: true
 
@@ -39,7 +32,4 @@ export interface Dialect extends Identifiers, Expressions, ErrorCodes {
 
   /** How a transaction keeps other sessions from changing the lock's row until it ends. */
   readonly pin: (lock: LockSql) => Pin
-
-  /** The rest of the table: how to create, check, describe and repair it. */
-  readonly table: TableDialect
 }

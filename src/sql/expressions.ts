@@ -1,6 +1,6 @@
 import { parameter, raw, sql, type Sql } from './sql'
-import { READ_ONLY_COLUMN } from './session'
-import type { Identifiers, TableSql } from './table/names'
+import { COLUMN, hexOf, type Column } from './results'
+import type { Identifiers, TableSql } from './names'
 
 /** How one database writes the times and strings of a lock. */
 export interface Expressions extends Pick<Identifiers, 'quote'> {
@@ -78,26 +78,26 @@ export function later({ hasGreatest }: Expressions, one: Sql, other: Sql): Sql {
 }
 
 /** Names a column of a result. Quoted, because some names are SQL keywords, and some databases would change their case. */
-export function as(dialect: Expressions, column: string): Sql {
+export function as(dialect: Expressions, column: Column | `${Column}_hex`): Sql {
   return raw(`as ${dialect.quote(column)}`)
 }
 
-/** Reads a string of a row, for `readText` in records.ts. */
-export function textAs(dialect: Expressions, text: Sql, column: string): Sql {
+/** Reads a string of a row, for `readText`. */
+export function textAs(dialect: Expressions, text: Sql, column: Column): Sql {
   return dialect.hex
-    ? sql`${dialect.hex(text)} ${as(dialect, `${column}_hex`)}`
+    ? sql`${dialect.hex(text)} ${as(dialect, hexOf(column))}`
     : sql`${text} ${as(dialect, column)}`
 }
 
 /** Adds the column that is 1 if the server accepts no writes, because what it returns about a lock may then be old. */
 export function readOnlyColumn(dialect: Expressions, isReadOnly = dialect.readOnly): Sql {
-  return isReadOnly ? sql`, ${isReadOnly} ${as(dialect, READ_ONLY_COLUMN)}` : sql``
+  return isReadOnly ? sql`, ${isReadOnly} ${as(dialect, COLUMN.readOnly)}` : sql``
 }
 
 /** Adds what an acquisition must know about its session and its server. */
 export function sessionColumns(dialect: Expressions): Sql {
   const { autocommit } = dialect
-  return sql`${readOnlyColumn(dialect)}${autocommit ? sql`, ${autocommit} ${as(dialect, 'autocommit')}` : sql``}`
+  return sql`${readOnlyColumn(dialect)}${autocommit ? sql`, ${autocommit} ${as(dialect, COLUMN.autocommit)}` : sql``}`
 }
 
 export function columns(table: TableSql): Sql {

@@ -1,6 +1,7 @@
 import {
   Lease,
   LockError,
+  NEVER_ACQUIRED,
   recogniseEveryCopy,
   time,
   tokenOfRetry,
@@ -8,15 +9,16 @@ import {
   type CheckedLockConfiguration,
   type Refusal,
 } from '../core/internal'
-import type { AcquireOutcome, AcquireStep, StepResult } from './acquire'
+import { runStep, type StepResult } from './acquire'
 import { attemptWithin, type Attempt, type DatabaseCall } from './calls'
-import { unchangedError, uncommittedError, uncountedError } from './database-errors'
+import { unchangedError } from './database-errors'
 import { Debts, type Write } from './debts'
 import { failureKind, FAILURES, LostRace } from './failures'
 import type { LockTable } from './lock-table'
 import { endedOwner, type EndedRun } from './owner'
-import { lockHolder, lockRecords, NEVER, readText } from './records'
-import type { LockValues, SqlValues } from './sql'
+import { lockHolder, lockRecords } from './records'
+import { COLUMN, readNumber, readTime } from './results'
+import type { LockValues } from './sql'
 
 /**
  * The database's clock is cut to milliseconds, so its lease may start, and end, up to this much earlier than one that starts before the
@@ -62,7 +64,7 @@ export class LockRow implements Acquisition {
       this.#atLeast = new Lease(configuration.lockAtLeastFor)
       return this
     }
-    if (outcome === 'slot-too-far-ahead') return { reason: outcome, now: Number(row?.['now']) }
+    if (outcome === 'slot-too-far-ahead') return { reason: outcome, now: readTime(row ?? {}, COLUMN.now).getTime() }
     const holder = row && lockHolder(row)
     return holder ? { reason: outcome, holder } : { reason: outcome }
   }
@@ -73,7 +75,7 @@ export class LockRow implements Acquisition {
    * @returns whether the row is paused now
    */
   async pause(lockAtMostFor: number): Promise<boolean> {
-    return (await this.#acquire({ lockAtMostFor, slot: NEVER }, true)).outcome === 'acquired'
+    return (await this.#acquire({ lockAtMostFor, slot: NEVER_ACQUIRED }, 'pause')).outcome === 'acquired'
   }
 
   async extend(lockAtMostFor: number, lockAtLeastFor: number | undefined): Promise<Lease | undefined> {
@@ -96,8 +98,7 @@ export class LockRow implements Acquisition {
   async #readToken(attempt: Attempt): Promise<number | undefined> {
     const { name, lockedBy, table } = this
     const [row] = await attempt.query(table.statements.fencingToken, { name, lockedBy })
-    const token = row?.['token'] ?? undefined
-    return token === undefined ? undefined : Number(token)
+    return row && readNumber(row, COLUMN.token)
   }
 
   /** @returns how many rows changed. @throws LockError if none did, although the row is still held by this acquisition */
@@ -126,7 +127,7 @@ export class LockRow implements Acquisition {
     }
   }
 
-  async #acquire({ lockAtMostFor, slot, untilSucceeded }: RowRequest, pauses = false): Promise<StepResult> {
+  async #acquire({ lockAtMostFor, slot, untilSucceeded }: RowRequest, kind?: 'pause'): Promise<StepResult> {
     const { name, lockedBy, table, creditors } = this
     for (const creditor of creditors) creditor.begin()
     this.#longest = lockAtMostFor
@@ -136,10 +137,7 @@ export class LockRow implements Acquisition {
     let latest: Attempt | undefined
     const attempt = async (current: Attempt): Promise<StepResult> => {
       latest = current
-      const { acquire, acquireSlot, pause } = table.statements
-      let steps = slot === undefined ? acquire : acquireSlot
-      // `NEVER` is earlier than every slot, so the other steps acquire the lock only if it has no row.
-      if (pauses) steps = [{ answer: 'acquired', statement: pause }, ...steps]
+      const steps = table.statements[kind ?? (slot === undefined ? 'acquire' : 'acquireSlot')]
       for (const step of steps) {
         // Another attempt is under way.
         if (current.isGivenUp) break
@@ -237,26 +235,4 @@ class AcquiringWrite implements Write {
       },
     )
   }
-}
-
-/** Runs one step. @returns `undefined` if it decides nothing, so that the next step must be tried */
-async function runStep(
-  { answer, statement }: AcquireStep,
-  values: SqlValues,
-  attempt: Attempt,
-): Promise<StepResult | undefined> {
-  if (answer === 'acquired' || answer === 'acquired or held') {
-    const changed = await attempt.changes(statement, values)
-    if (changed > 0) return { outcome: 'acquired' }
-    return answer === 'acquired' ? undefined : { outcome: 'held' }
-  }
-  const [row] = await attempt.query(statement, values)
-  // A trigger may have returned the first rows.
-  if (answer === 'outcome' && row?.['outcome'] === undefined) throw uncountedError(attempt.lockName)
-  if (!row) return undefined
-  if (Number(row['autocommit'] ?? 1) === 0) throw uncommittedError(attempt.lockName)
-  // A write that was sent twice has acquired the row, so the next one acquires it again.
-  if (readText(row, 'owner') === values['lockedBy']) return undefined
-  const outcome = (row['outcome'] ?? (row['lock_until'] == null ? 'free' : 'held')) as AcquireOutcome | 'free'
-  return outcome === 'free' ? undefined : { outcome, row }
 }

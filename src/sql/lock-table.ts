@@ -1,13 +1,13 @@
 import { time, type LockError } from '../core/internal'
 import { callDatabase, type Attempt, type Database, type DatabaseCall } from './calls'
 import { databaseError } from './database-errors'
-import type { Dialect } from './dialect'
+import type { Dialect } from './dialects'
+import type { TableSql } from './names'
 import { poolOf, type Pool } from './pool'
 import { DriverError, type SqlClient, type SqlRow } from './session'
 import type { LockValues, Sql } from './sql'
 import { lockStatements, type LockStatements } from './statements'
 import { findTable } from './table/check'
-import type { TableSql } from './table/names'
 
 /**
  * One lock table in its database: finds it, sends its statements, and checks that it has the right columns. A session may have

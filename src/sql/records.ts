@@ -1,7 +1,8 @@
-import { LAST_TIME, SLOT_AT_MOST_AHEAD, type Skip } from '../core/internal'
+import { LAST_TIME, NEVER_ACQUIRED, SLOT_AT_MOST_AHEAD, type Skip } from '../core/internal'
 import { checkColumn } from './database-errors'
-import type { SqlRow } from './session'
 import { isOurs, isPause, lastRunOf, readableOwner, type LastRun } from './owner'
+import { COLUMN, readFlag, readText, readTime } from './results'
+import type { SqlRow } from './session'
 
 // How to read a row of the lock table.
 
@@ -31,35 +32,30 @@ export interface LockRecord {
   readonly lastRun?: LastRun
 }
 
-/**
- * `locked_at` of a lock that was paused but never acquired. A day into 1970, because some types begin in 1970 in the session's time
- * zone.
- */
-export const NEVER = 86_400_000
 /** In milliseconds. Other programs may use clocks of their own, which are rarely exact. */
 export const OTHERS_AT_MOST_AHEAD = 5_000
 
 /** Reads rows with the columns of `readRows`. Ignores a row without a name, which only reports whether its server is a standby. */
 export function lockRecords(rows: readonly SqlRow[]): LockRecord[] {
-  checkColumn('is_held', rows)
-  return rows.filter((row) => readText(row, 'lock_name') !== undefined).map(lockRecord)
+  checkColumn(COLUMN.isHeld, rows)
+  return rows.filter((row) => readText(row, COLUMN.lockName) !== undefined).map(lockRecord)
 }
 
-/** Reads one row. Drivers return whole numbers as number, bigint or string. */
+/** Reads one row. A row may have a value that is not a time, which is null here. */
 function lockRecord(row: SqlRow): LockRecord {
-  const held = Number(row['is_held']) === 1
-  const lockedBy = readText(row, 'owner') ?? ''
-  const lockUntil = held ? endOfHeld(row['lock_until']) : time(row['lock_until'])
-  const read = time(row['now'])
+  const held = readFlag(row, COLUMN.isHeld) === true
+  const lockedBy = readText(row, COLUMN.owner) ?? ''
+  const lockUntil = held ? endOfHeld(row) : readTime(row, COLUMN.lockUntil, 0)
+  const read = readTime(row, COLUMN.now)
   // The statement may read the clock twice, so `now` can be a moment before the end of a lease that is over.
   const now = !held && lockUntil > read ? lockUntil : read
   const lastRun = lastRunOf(lockedBy, held, lockUntil, now)
   return {
-    name: readText(row, 'lock_name') ?? '',
+    name: readText(row, COLUMN.lockName) ?? '',
     held,
     paused: held && isPause(lockedBy),
     lockedBy,
-    lockedAt: time(row['locked_at']),
+    lockedAt: readTime(row, COLUMN.lockedAt, 0),
     lockUntil,
     now,
     ...(lastRun && { lastRun }),
@@ -68,30 +64,17 @@ function lockRecord(row: SqlRow): LockRecord {
 
 /** Reads the holder from a row with the columns of `refusal`; other rows contain none. */
 export function lockHolder(row: SqlRow): Skip['holder'] {
-  const owner = readText(row, 'owner')
-  return owner === undefined
-    ? undefined
-    : { lockedBy: readableOwner(owner), lockUntil: endOfHeld(row['lock_until']) }
-}
-
-/** Reads a column that was selected with `textAs`; `undefined` if the row has no string there. */
-export function readText(row: SqlRow, column: string): string | undefined {
-  const [text, hex] = [row[column], row[`${column}_hex`]]
-  if (typeof hex === 'string') return Buffer.from(hex, 'hex').toString()
-  return typeof text === 'string' ? text : undefined
+  const owner = readText(row, COLUMN.owner)
+  return owner === undefined ? undefined : { lockedBy: readableOwner(owner), lockUntil: endOfHeld(row) }
 }
 
 /**
  * Reads the end of a current lease. A value that is not a time never comes, because null is neither past nor future, and words sort
  * after digits.
  */
-function endOfHeld(value: unknown): Date {
-  const until = time(value)
+function endOfHeld(row: SqlRow): Date {
+  const until = readTime(row, COLUMN.lockUntil, 0)
   return until.getTime() > 0 ? until : new Date(LAST_TIME)
-}
-
-function time(value: unknown): Date {
-  return new Date(Number(value))
 }
 
 /**
@@ -109,7 +92,7 @@ export function isHeldForEver({ held, lockUntil }: LockRecord): boolean {
 
 /** Returns whether the lock was ever acquired. Its row may exist only because of a pause. */
 export function wasAcquired({ lockedAt }: LockRecord): boolean {
-  return lockedAt.getTime() > NEVER
+  return lockedAt.getTime() > NEVER_ACQUIRED
 }
 
 /**

@@ -15,9 +15,6 @@ export interface StatementResult {
   readonly changed?: number | bigint | null | undefined
 }
 
-/** The column of a result that is 1 if the server accepts no writes. */
-export const READ_ONLY_COLUMN = 'read_only'
-
 /** The code for a statement that was not executed because it could not be prepared. It is sent again, on another session. */
 export const NOT_PREPARED = 'NOT_PREPARED'
 /** The code for a write that was committed, but that a failover may lose. */

@@ -5,18 +5,19 @@ import {
   type CheckedLockConfiguration,
   type Duration,
   invalid,
+  invalidClient,
   LockProvider,
   LONGEST_TIMEOUT,
   type OptionChecks,
   type Refusal,
 } from '../core/internal'
 import { Debts } from './debts'
-import type { Dialect, DialectName } from './dialect'
+import { parseDialect, type DialectName } from './dialects'
 import { LockRow } from './lock-row'
 import { LockTable } from './lock-table'
 import { checkLockedBy, defaultLockedBy, newOwner } from './owner'
+import { type LockTableOptions, TABLE_OPTIONS, tableSql, title } from './names'
 import type { SqlClient } from './session'
-import { type LockTableOptions, TABLE_OPTIONS, tableSql, title } from './table/names'
 import { TableOperations } from './table/operations'
 
 /** Options of every lock provider that keeps its locks in a table. */
@@ -104,7 +105,8 @@ export class SqlLockProvider extends LockProvider {
   /**
    * Creates the provider without connecting to the database.
    *
-   * @throws LockError `INVALID_CONFIGURATION`
+   * @throws LockError `INVALID_CONFIGURATION` for wrong options, or a dialect that is none of `dialects`; `INVALID_CLIENT` for a
+   *   client without `connect`
    */
   constructor(
     client: SqlClient,
@@ -112,7 +114,11 @@ export class SqlLockProvider extends LockProvider {
     options: SqlLockProviderOptions = {},
   ) {
     super()
-    const known = dialect as Dialect
+    if (typeof (client as Partial<SqlClient> | undefined)?.connect !== 'function')
+      throw invalidClient(
+        'SqlLockProvider got no client – pass what sqlClient of shedlock-orm/drivers returns.',
+      )
+    const known = parseDialect(dialect)
     const checked = checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
     const { lockedBy = defaultLockedBy(), timeLimit = 5_000 } = checked
     if (timeLimit === 0)

@@ -1,8 +1,10 @@
 import { LAST_TIME } from '../core/internal'
-import type { Dialect } from './dialect'
+import type { AcquireStep } from './acquire'
+import type { LockDialect } from './dialect'
 import { as, lockSql, readOnlyColumn, textAs } from './expressions'
+import type { TableSql } from './names'
+import { COLUMN } from './results'
 import { parameter, raw, sql, type Sql } from './sql'
-import type { TableSql } from './table/names'
 
 export type LockStatements = ReturnType<typeof lockStatements>
 
@@ -10,7 +12,7 @@ export type LockStatements = ReturnType<typeof lockStatements>
  * Creates the statements of one lock table in one dialect. A lock is free if `lock_until <= now`, and held if `lock_until > now`.
  * Pure; call it once for each table. MySQL assigns from left to right, so no assignment reads a column that an earlier one has set.
  */
-export function lockStatements(dialect: Dialect, tableSql: TableSql) {
+export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
   const lock = lockSql(dialect, tableSql)
   const { table, lockUntil, lockedAt, lockedBy, now, isNamed, isOwn, isOwnHeld, commits } = lock
   const kept = dialect.plus(now, parameter('keepFor'))
@@ -22,10 +24,18 @@ export function lockStatements(dialect: Dialect, tableSql: TableSql) {
   const release = sql`update ${table} set ${released} where ${isOwn}${commits}`
   const counted = dialect.counted ?? ((write: Sql): Sql => write)
   const oneRow = dialect.from ?? raw('')
+  const acquireSlot = dialect.acquireSlot(dialect, lock)
+  const pauseRow = counted(sql`
+    update ${table} set ${lockUntil} = ${lock.leaseEnd}, ${lockedBy} = ${lock.owner}
+    where ${isNamed} and ${lockUntil} <= ${now}${commits}`)
+  const pause: readonly [AcquireStep, ...AcquireStep[]] = [
+    { answer: 'acquired', statement: pauseRow },
+    ...acquireSlot,
+  ]
   return {
     acquire: dialect.acquire(dialect, lock),
     /** For a slot: acquires the lock only if `locked_at` is before the slot. */
-    acquireSlot: dialect.acquireSlot(dialect, lock),
+    acquireSlot,
     /**
      * For a slot whose last run did not succeed: acquires the lock only if it is free and its row is still as it was read. Compares
      * milliseconds, because that is what was read, and another program's clock may have written microseconds.
@@ -63,13 +73,14 @@ export function lockStatements(dialect: Dialect, tableSql: TableSql) {
     releaseSeen: counted(sql`
       update ${table} set ${lockUntil} = ${now}, ${lockedBy} = ${unlockedBy}
       where ${isOwnHeld} and ${isUntil(dialect, lock)}${commits}`),
-    /** Acquires a free row, but leaves `locked_at` as it is, because a pause is not a run. */
-    pause: counted(sql`
-      update ${table} set ${lockUntil} = ${lock.leaseEnd}, ${lockedBy} = ${lock.owner}
-      where ${isNamed} and ${lockUntil} <= ${now}${commits}`),
+    /**
+     * The steps to a pause. The first acquires a free row, but leaves `locked_at` as it is, because a pause is not a run. The others
+     * insert a row if there is none, for the slot `NEVER_ACQUIRED`, before which no row was acquired.
+     */
+    pause,
     /** Reads `locked_at` in milliseconds since 1970 while the lock is held, otherwise null. */
     fencingToken: sql`
-      select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, 'token')}${readOnlyColumn(dialect)}
+      select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, COLUMN.token)}${readOnlyColumn(dialect)}
       ${oneRow}`,
     /** Runs in the caller's own transaction. */
     pin: dialect.pin(lock),
@@ -77,7 +88,7 @@ export function lockStatements(dialect: Dialect, tableSql: TableSql) {
     /** Reads the row whose name is equal to this name by the rules of the database. */
     find: readLocks(dialect, lock, isNamed),
     /** Reads the database's clock in milliseconds since 1970. */
-    now: sql`select ${dialect.epochMilliseconds(now)} ${as(dialect, 'now')} ${oneRow}`,
+    now: sql`select ${dialect.epochMilliseconds(now)} ${as(dialect, COLUMN.now)} ${oneRow}`,
   }
 }
 
@@ -85,7 +96,7 @@ export function lockStatements(dialect: Dialect, tableSql: TableSql) {
  * Compares the end of the lease with `seenUntil`, within a millisecond: some databases round microseconds, others cut them. A value
  * that is not a time was read as the end of the calendar, so it is compared as that.
  */
-function isUntil(dialect: Dialect, { lockUntil }: TableSql): Sql {
+function isUntil(dialect: LockDialect, { lockUntil }: TableSql): Sql {
   const until = sql`coalesce(${dialect.epochMilliseconds(lockUntil)}, ${raw(String(LAST_TIME))})`
   const seen = dialect.epochMilliseconds(dialect.plus(dialect.epoch, parameter('seenUntil')))
   return sql`abs(${until} - (${seen})) < 1`
@@ -95,7 +106,7 @@ function isUntil(dialect: Dialect, { lockUntil }: TableSql): Sql {
  * Reads rows for `lockRecords`. If there are none, and the database can be a standby, the result is one row without a name that
  * reports whether it is, because a new row may still be missing there.
  */
-function readLocks(dialect: Dialect, table: TableSql, condition: Sql, order = sql``): Sql {
+function readLocks(dialect: LockDialect, table: TableSql, condition: Sql, order = sql``): Sql {
   if (!dialect.readOnly) return readRows(dialect, table, sql`where ${condition} ${order}`)
   const unknown = sql`case when ${table.name} is null then ${dialect.readOnly} else 0 end`
   const one = sql`(select 1 as shedlock_one ${dialect.from ?? raw('')}) shedlock_one`
@@ -109,15 +120,15 @@ function readLocks(dialect: Dialect, table: TableSql, condition: Sql, order = sq
  *
  * @param which the conditions or the order, after `from`
  */
-export function readRows(dialect: Dialect, table: TableSql, which: Sql): Sql {
+export function readRows(dialect: LockDialect, table: TableSql, which: Sql): Sql {
   return sql`select ${recordColumns(dialect, table)} from ${table.table} ${which}`
 }
 
-function recordColumns(dialect: Dialect, table: TableSql): Sql {
+function recordColumns(dialect: LockDialect, table: TableSql): Sql {
   const milliseconds = (time: Sql): Sql => dialect.epochMilliseconds(time)
-  return sql`${textAs(dialect, table.name, 'lock_name')}, ${textAs(dialect, table.lockedBy, 'owner')},
-      ${milliseconds(table.lockedAt)} ${as(dialect, 'locked_at')},
-      ${milliseconds(table.lockUntil)} ${as(dialect, 'lock_until')},
-      ${milliseconds(dialect.now)} ${as(dialect, 'now')},
-      case when ${table.lockUntil} <= ${dialect.now} then 0 else 1 end ${as(dialect, 'is_held')}`
+  return sql`${textAs(dialect, table.name, COLUMN.lockName)}, ${textAs(dialect, table.lockedBy, COLUMN.owner)},
+      ${milliseconds(table.lockedAt)} ${as(dialect, COLUMN.lockedAt)},
+      ${milliseconds(table.lockUntil)} ${as(dialect, COLUMN.lockUntil)},
+      ${milliseconds(dialect.now)} ${as(dialect, COLUMN.now)},
+      case when ${table.lockUntil} <= ${dialect.now} then 0 else 1 end ${as(dialect, COLUMN.isHeld)}`
 }

@@ -92,7 +92,7 @@ export const SCHEMA_OF_ENTITY: Readonly<Partial<Record<DialectName, 'database' |
 }
 
 /** @throws LockError `INVALID_CLIENT` if the database is not supported */
-export function dialectOf({ type }: DataSourceLike['options']): DialectName {
+export function dialectOfDataSource({ type }: DataSourceLike['options']): DialectName {
   const name = CLIENT_DIALECTS[type]
   if (name) return name
   throw invalidClient(

@@ -7,7 +7,7 @@ import {
   tableDefinition,
   type LockTableOptions,
 } from '../sql/internal'
-import { dataSourceOf, dialectOf, type QueryRunnerLike } from './data-source-like'
+import { dataSourceOf, dialectOfDataSource, type QueryRunnerLike } from './data-source-like'
 import { tableIn } from './entity'
 import { givenQueryRunner } from './query-runner-client'
 import { runText } from './run-statement'
@@ -62,6 +62,6 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
 /** The dialect of the query runner's DataSource, and the table's names in it. */
 function tableUnder(queryRunner: QueryRunnerLike, options: LockTableOptions) {
   const dataSource = dataSourceOf(queryRunner) ?? { options: { type: '' } }
-  const dialect = dialectNamed(dialectOf(dataSource.options))
+  const dialect = dialectNamed(dialectOfDataSource(dataSource.options))
   return { dialect, names: tableIn(dataSource, dialect, options) }
 }

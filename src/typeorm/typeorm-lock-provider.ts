@@ -6,7 +6,7 @@ import {
   type DialectName,
   type SqlLockProviderOptions,
 } from '../sql/internal'
-import { dialectOf, type DataSourceLike } from './data-source-like'
+import { dialectOfDataSource, type DataSourceLike } from './data-source-like'
 import { tableIn } from './entity'
 import { queryRunnerClient } from './query-runner-client'
 import { sqliteClient } from './sqlite-client'
@@ -48,7 +48,7 @@ export function typeOrmLockProvider(
     throw invalidClient(
       'typeOrmLockProvider needs a TypeORM DataSource – pass the DataSource itself: an EntityManager or a QueryRunner would make the lock part of a transaction.',
     )
-  const dialect = given ?? dialectNamed(dialectOf(dataSource.options))
+  const dialect = given ?? dialectNamed(dialectOfDataSource(dataSource.options))
   const client =
     dialect.name === 'sqlite'
       ? sqliteClient(dataSource)

@@ -13,7 +13,7 @@ import { act, confirm, doneBy, isAction, type ActionRequest } from './action'
 import { answer, plainText } from './answer'
 import { visitorOf, type Permission } from './authorization'
 import { FormError, isFromHere, readForm } from './form'
-import { failureOf, placeOf, readLocks, type Overview } from './locks'
+import { failureOf, placeOfProvider, readLocks, type Overview } from './locks'
 import { matching, overviewPage } from './overview'
 
 /** Options of `lockPage`. */
@@ -115,7 +115,7 @@ export function lockPage<Host = unknown>(
       const provider = sources.get(text('provider'))
       if (!provider || name === '' || !isAction(action)) return plainText(404, 'There is no such action.')
       const saw = { owner: text('owner'), until: text('until') }
-      const subject = { title, places: [await placeOf(text('provider'), provider)] }
+      const subject = { title, places: [await placeOfProvider(text('provider'), provider)] }
       const requested = { provider, subject, action, name, ...saw }
       return await (isPost ? change(request, requested, visitor.user) : confirm(requested))
     } catch (error) {

@@ -49,7 +49,7 @@ export async function readLocks(
     try {
       const records = await provider.table.list()
       const locks = records.map((record) => pageLock(name, record, overdueAfter.get(record.name)))
-      return { place: await placeOf(name, provider), locks }
+      return { place: await placeOfProvider(name, provider), locks }
     } catch (error) {
       failures.push({ provider: name, ...failureOf(error) })
       return { place: named(name, provider.description), locks: [] }
@@ -67,7 +67,7 @@ export async function readLocks(
 }
 
 /** Which table a provider uses. Never rejects. */
-export async function placeOf(name: string, provider: SqlLockProvider): Promise<string> {
+export async function placeOfProvider(name: string, provider: SqlLockProvider): Promise<string> {
   const place = await provider.table.place().then(describePlace, () => provider.description)
   return named(name, place)
 }

@@ -39,7 +39,7 @@ export const groups: readonly Group[] = [
   },
   {
     name: 'sql-text',
-    files: /^src\/sql\/((dialect|expressions|sql)\.|dialects\/)/,
+    files: /^src\/sql\/((dialect|expressions|sql)\.|dialects\/(index|\w+\/lock)\.)/,
     tests: [
       'test/sql/@(columns-and-values|credentials|find-lock|golden|hostile-configuration|invalid-times|java-table).test.ts',
       'test/drivers/databases-without-a-server.test.ts',
@@ -48,7 +48,7 @@ export const groups: readonly Group[] = [
   },
   {
     name: 'sql-table',
-    files: /^src\/sql\/table\//,
+    files: /^src\/sql\/(names\.|table\/|dialects\/\w+\/table\.)/,
     tests: [
       'test/sql/@(find-lock|golden|hostile-configuration|java-table|pause|privileges|table-*).test.ts',
       'test/drivers/databases-without-a-server.test.ts',
@@ -67,7 +67,7 @@ export const groups: readonly Group[] = [
   },
   {
     name: 'sql',
-    files: /^src\/sql\/(?!(dialect|expressions|guard|lock-table|sql)\.|dialects\/|table\/)/,
+    files: /^src\/sql\/(?!(dialect|driver|expressions|guard|lock-table|names|sql)\.|dialects\/|table\/)/,
     tests: [
       'test/sql/!(grammar|hostile-*|migrations).test.ts',
       'test/conformance/@(last-run|unlock).test.ts',
@@ -77,7 +77,7 @@ export const groups: readonly Group[] = [
   },
   {
     name: 'drivers',
-    files: /^src\/drivers\//,
+    files: /^src\/(drivers\/|sql\/(driver\.|dialects\/\w+\/driver\.))/,
     tests: [
       'test/drivers/*.test.ts',
       'test/conformance/@(character-sets|mysql-sessions).test.ts',

@@ -90,7 +90,9 @@ const textOf = (statement: Sql): string =>
 
 /** The statements in the order of a lock's life, each value under its name; then those that create and repair the table. */
 function sections(dialect: Dialect): string[] {
-  const { acquire, acquireSlot, pin, ...others } = lockStatements(dialect, tableSql(dialect))
+  const { acquire, acquireSlot, pin, ...rest } = lockStatements(dialect, tableSql(dialect))
+  // The other steps to a pause are those to a slot.
+  const others = { ...rest, pause: rest.pause[0].statement }
   const section = (name: keyof LockStatements, ...texts: string[]): string =>
     [`---- ${name}`, `-- ${SENT[name]}`, ...texts].join('\n')
   const steps = (name: 'acquire' | 'acquireSlot', all: readonly AcquireStep[]): string =>

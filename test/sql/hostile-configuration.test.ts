@@ -70,8 +70,8 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
         return Promise.resolve({ rows: [], changed: 0 })
       }),
     )
-    const { acquire, acquireSlot, pin, ...rest } = lockStatements(dialect, tableSql(dialect))
-    const steps = [...acquire, ...acquireSlot, pin]
+    const { acquire, acquireSlot, pause, pin, ...rest } = lockStatements(dialect, tableSql(dialect))
+    const steps = [...acquire, ...acquireSlot, pause[0], pin]
     const statements = [
       ...steps.map(({ statement }) => statement),
       ...Object.values({ ...rest, ...tableReads(dialect) }),

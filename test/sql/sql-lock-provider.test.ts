@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from '@jest/globals'
-import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
+import { dialects, DriverError, SqlLockProvider, type Dialect, type SqlClient } from '../../src/sql/internal'
 import { lockError } from '../lock-error'
 import { type StatementSender, clientOf } from '../statement-sender'
 
@@ -34,6 +34,26 @@ it.each([
 ])('the options %p are refused, with the reason', (options, reason) => {
   expect(() => new SqlLockProvider(clientOf(untouched), dialects.postgres, options as never)).toThrow(
     lockError('INVALID_CONFIGURATION', reason),
+  )
+})
+
+it.each([
+  ['nothing', undefined],
+  ['a name', 'postgres'],
+  ['an object with a name alone', { name: 'postgres' }],
+])('refuses %s as a dialect, at start-up', (_, dialect) => {
+  expect(() => new SqlLockProvider(clientOf(untouched), dialect as Dialect)).toThrow(
+    lockError('INVALID_CONFIGURATION', 'pass one of dialects: dialects.postgres, dialects.cockroachdb, '),
+  )
+})
+
+it.each([
+  ['nothing', undefined],
+  ['a URL', 'postgres://'],
+  ['a client without connect', { query: () => [] }],
+])('refuses %s as a client, at start-up', (_, client) => {
+  expect(() => new SqlLockProvider(client as unknown as SqlClient, dialects.postgres)).toThrow(
+    lockError('INVALID_CLIENT', 'pass what sqlClient of shedlock-orm/drivers returns'),
   )
 })
 

@@ -1,25 +1,69 @@
 import { invalid } from '../../core/internal'
-import type { Dialect, DialectName } from '../dialect'
-import { cockroachdb } from './cockroachdb'
-import { hana } from './hana'
-import { mssql } from './mssql'
-import { mariadb, mysql } from './mysql'
-import { oracle } from './oracle'
-import { postgres } from './postgres'
-import { spanner } from './spanner'
-import { sqlite } from './sqlite'
+import type { LockDialect } from '../dialect'
+import type { Driver } from '../driver'
+import type { TableDialect } from '../table/dialect'
+import { cockroachdb } from './cockroachdb/lock'
+import { cockroachdbTable } from './cockroachdb/table'
+import { hanaDriver } from './hana/driver'
+import { hana } from './hana/lock'
+import { hanaTable } from './hana/table'
+import { mssqlDriver } from './mssql/driver'
+import { mssql } from './mssql/lock'
+import { mssqlTable } from './mssql/table'
+import { mysqlDriver } from './mysql/driver'
+import { mysql } from './mysql/lock'
+import { mysqlTable } from './mysql/table'
+import { oracleDriver } from './oracle/driver'
+import { oracle } from './oracle/lock'
+import { oracleTable } from './oracle/table'
+import { postgresDriver } from './postgres/driver'
+import { postgres } from './postgres/lock'
+import { postgresTable } from './postgres/table'
+import { spannerDriver } from './spanner/driver'
+import { spanner } from './spanner/lock'
+import { spannerTable } from './spanner/table'
+import { sqliteDriver } from './sqlite/driver'
+import { sqlite } from './sqlite/lock'
+import { sqliteTable } from './sqlite/table'
+
+// The registration of the dialects. A new one has a folder with its `lock`, `table` and `driver`, and a line in each of the two lists.
+
+/** The databases that have a dialect. */
+export type DialectName =
+  'postgres' | 'cockroachdb' | 'mysql' | 'mariadb' | 'sqlite' | 'mssql' | 'oracle' | 'hana' | 'spanner'
+
+/** How one database differs from the others. */
+export interface Dialect extends LockDialect {
+  readonly name: DialectName
+  /** All else about its tables: how to create, check, describe and repair them. */
+  readonly table: TableDialect
+  /** How its drivers write placeholders and report errors. */
+  readonly driver: Driver
+}
 
 /** The dialects by name. */
-export const dialects: Readonly<Record<DialectName, Dialect>> = {
-  postgres,
-  cockroachdb,
-  mysql,
-  mariadb,
-  sqlite,
-  mssql,
-  oracle,
-  hana,
-  spanner,
+export const dialects: { readonly [Name in DialectName]: Dialect & { readonly name: Name } } = {
+  postgres: { ...postgres, name: 'postgres', table: postgresTable, driver: postgresDriver },
+  cockroachdb: { ...cockroachdb, name: 'cockroachdb', table: cockroachdbTable, driver: postgresDriver },
+  mysql: { ...mysql, name: 'mysql', table: mysqlTable, driver: mysqlDriver },
+  // Locks work in the same way on MariaDB and MySQL, so it does not matter which of the two names a client gives.
+  mariadb: { ...mysql, name: 'mariadb', table: mysqlTable, driver: mysqlDriver },
+  sqlite: { ...sqlite, name: 'sqlite', table: sqliteTable, driver: sqliteDriver },
+  mssql: { ...mssql, name: 'mssql', table: mssqlTable, driver: mssqlDriver },
+  oracle: { ...oracle, name: 'oracle', table: oracleTable, driver: oracleDriver },
+  hana: { ...hana, name: 'hana', table: hanaTable, driver: hanaDriver },
+  spanner: { ...spanner, name: 'spanner', table: spannerTable, driver: spannerDriver },
+}
+
+/**
+ * Returns an argument as a dialect. It may be a changed copy of one.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` if it is none, such as an object that has only the name of one
+ */
+export function parseDialect(dialect: { readonly name: DialectName }): Dialect {
+  if (typeof (dialect as Partial<Dialect> | undefined)?.acquire === 'function') return dialect as Dialect
+  const known = Object.keys(dialects).map((name) => `dialects.${name}`)
+  throw invalid(`This is not a dialect – pass one of dialects: ${known.join(', ')}.`)
 }
 
 /**

@@ -1,11 +1,12 @@
 import { LockError } from '../../core/internal'
-import type { Dialect } from '../dialect'
+import type { Dialect } from '../dialects'
 import { checkColumn, uncommittedError } from '../database-errors'
 import { parameter, render } from '../sql'
 import type { Attempt } from '../calls'
+import { COLUMN, readFlag } from '../results'
 import type { SqlRow } from '../session'
 import { COLUMNS, columnType, LENGTHS } from './definition'
-import { foundIn, type LockColumn, type TableSql, title } from './names'
+import { foundIn, type LockColumn, type TableSql, title } from '../names'
 import { addColumn, addKey, changeColumn, createTable } from './fixes'
 
 /** One thing that is wrong with a lock table, as `provider.table.check()` returns it. */
@@ -170,7 +171,7 @@ export async function findTable(
   const [column] = described
   const sql = column && foundIn(dialect, table, column['table_schema'])
   const elsewhere = described.length === 0 && searches ? await otherSchemas(reader, dialect, table) : []
-  if (described.some((row) => toNumber(row['autocommit']) === 0))
+  if (described.some((row) => readFlag(row, COLUMN.autocommit) === false))
     return { sql, problem: uncommittedError(lockName, cause) }
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
   const fatal = tableFindings(dialect, table, described, undefined, elsewhere).find(isFatal)

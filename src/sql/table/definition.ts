@@ -1,6 +1,6 @@
-import type { Dialect } from '../dialect'
+import type { Dialect } from '../dialects'
 import { render } from '../sql'
-import { tableSql, type LockColumn, type LockTableOptions } from './names'
+import { tableSql, type LockColumn, type LockTableOptions } from '../names'
 
 /** The columns, in the order of the table. */
 export const COLUMNS = ['name', 'lockUntil', 'lockedAt', 'lockedBy'] as const

@@ -1,12 +1,14 @@
-import type { Dialect } from '../dialect'
+import { NEVER_ACQUIRED } from '../../core/internal'
+import type { Dialect } from '../dialects'
 import { render } from '../sql'
 import { COLUMNS, columnType, tableDefinition } from './definition'
-import type { LockColumn, TableSql } from './names'
+import type { LockColumn, TableSql } from '../names'
 
 // SQL that repairs a lock table, for people to read and run; this library never runs it.
 
-/** What an added column contains in existing rows, and what replaces null: the values of a free lock, with the time `NEVER`. */
-const FREE = { lockUntil: `'1970-01-02 00:00:00'`, lockedAt: `'1970-01-02 00:00:00'`, lockedBy: `'-'` }
+const NEVER = `'${new Date(NEVER_ACQUIRED).toISOString().slice(0, 19).replace('T', ' ')}'`
+/** What an added column contains in existing rows, and what replaces null: the values of a lock that was never acquired. */
+const NEVER_ACQUIRED_ROW = { lockUntil: NEVER, lockedAt: NEVER, lockedBy: `'-'` }
 
 /** The present type of a column, and whether it may be null. */
 interface Present {
@@ -25,7 +27,7 @@ export function addColumn(dialect: Dialect, table: TableSql, column: LockColumn)
   if (column === 'name' || !dialect.table.alterColumn) return []
   const type = columnType(dialect, column)
   return [
-    `alter table ${render(table.table)} add ${render(table[column])} ${type} default ${FREE[column]} not null`,
+    `alter table ${render(table.table)} add ${render(table[column])} ${type} default ${NEVER_ACQUIRED_ROW[column]} not null`,
   ]
 }
 
@@ -48,7 +50,7 @@ export function changeColumn(
   return [
     ...(zone !== undefined && timeZone?.types.test(now.type) ? [timeZone.set(zone)] : []),
     ...(now.nullable && column !== 'name'
-      ? [`update ${where} set ${what} = ${FREE[column]} where ${what} is null`]
+      ? [`update ${where} set ${what} = ${NEVER_ACQUIRED_ROW[column]} where ${what} is null`]
       : []),
     alterColumn(where, what, columnType(dialect, column), now),
   ]
@@ -76,7 +78,9 @@ function makeAnew(dialect: Dialect, table: TableSql): string[] {
   const tableName = nameWith('_new', dialect, table)
   const columns = COLUMNS.map((column) => render(table[column]))
   const values = COLUMNS.map((column) =>
-    column === 'name' ? render(table.name) : `coalesce(${render(table[column])}, ${FREE[column]})`,
+    column === 'name'
+      ? render(table.name)
+      : `coalesce(${render(table[column])}, ${NEVER_ACQUIRED_ROW[column]})`,
   )
   const old = render(table.table)
   const made = `${schemaOf(dialect, table)}${dialect.quote(tableName)}`

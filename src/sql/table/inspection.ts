@@ -1,11 +1,11 @@
-import { LAST_TIME, SLOT_AT_MOST_AHEAD } from '../../core/internal'
-import type { Dialect } from '../dialect'
+import { LAST_TIME, NEVER_ACQUIRED, SLOT_AT_MOST_AHEAD } from '../../core/internal'
+import type { Dialect } from '../dialects'
 import { columns } from '../expressions'
 import { raw, render, sql, type Sql } from '../sql'
 import type { Attempt } from '../calls'
 import { DriverError, type SqlRow } from '../session'
-import { type TableSql, title } from './names'
-import { isHeldForEver, lockRecords, NEVER, OTHERS_AT_MOST_AHEAD, type LockRecord } from '../records'
+import { type TableSql, title } from '../names'
+import { isHeldForEver, lockRecords, OTHERS_AT_MOST_AHEAD, type LockRecord } from '../records'
 import { readRows } from '../statements'
 import {
   describeTable,
@@ -142,7 +142,7 @@ async function invalidTimes(inspected: Inspected): Promise<TableFinding[]> {
   const rows = await rowsWhere(inspected, sql`${wrongUntil} or ${wrongAt} order by ${table.name}`)
   if (rows.length === 0) return []
   const { lockUntil, lockedAt } = table.names.columnNames
-  const past = dialect.plus(dialect.epoch, raw(String(NEVER)))
+  const past = dialect.plus(dialect.epoch, raw(String(NEVER_ACQUIRED)))
   const fix = [
     setTime(table, table.lockUntil, past, wrongUntil),
     setTime(table, table.lockedAt, past, wrongAt),

@@ -14,7 +14,7 @@ import {
 } from '../../core/internal'
 import { Attempt } from '../calls'
 import { unchangedError } from '../database-errors'
-import type { Dialect } from '../dialect'
+import type { Dialect } from '../dialects'
 import type { LockRow } from '../lock-row'
 import type { LockTable } from '../lock-table'
 import { endedOwner, isPause, pauseOwner } from '../owner'
@@ -24,7 +24,7 @@ import { findTable, type TableFinding } from './check'
 import { tableDefinition } from './definition'
 import { inspectTable } from './inspection'
 import { checkOverdueAfter, overdueLock, type OverdueLock } from './overdue'
-import { placeOf, type Place } from './place'
+import { readPlace, type Place } from './place'
 
 /**
  * What operators do with a lock table: `provider.table`. Every method rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`,
@@ -98,7 +98,7 @@ export class TableOperations {
   /** @internal Reads where the table is. */
   place(): Promise<Place> {
     const { dialect, sql } = this.#table
-    const attempt = (current: Attempt): Promise<Place> => placeOf(current, dialect, sql)
+    const attempt = (current: Attempt): Promise<Place> => readPlace(current, dialect, sql)
     return this.#table.call({ isIdempotent: () => true, attempt }, 'nothing')
   }
 

@@ -1,8 +1,8 @@
-import type { Dialect } from '../dialect'
+import type { Dialect } from '../dialects'
 import { raw, sql } from '../sql'
 import type { Attempt } from '../calls'
 import { describeTable } from './check'
-import type { TableSql } from './names'
+import type { TableSql } from '../names'
 import { printable } from './printable'
 
 const NOTHING = raw('null')
@@ -19,7 +19,7 @@ export interface Place {
 }
 
 /** Reads the place from the database, because it may depend on a search path, a default or a pooler. */
-export async function placeOf(
+export async function readPlace(
   attempt: Pick<Attempt, 'query'>,
   dialect: Dialect,
   table: TableSql,

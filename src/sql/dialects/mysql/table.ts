@@ -1,11 +1,11 @@
 import { raw, sql, type Sql } from '../../sql'
-import type { TableDialect } from '../dialect'
+import type { TableDialect } from '../../table/dialect'
 
 /** The user of this connection, as `grant … to` expects it, and as the server lists privileges. */
 const GRANTEE = sql`concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`
 
 /** MySQL and MariaDB. */
-export const table: TableDialect = {
+export const mysqlTable: TableDialect = {
   conditional: true,
   text: (length) => `varchar(${length})`,
   // Not TIMESTAMP, which is converted with the session's time zone, has a gap in spring, and ends in 2038.

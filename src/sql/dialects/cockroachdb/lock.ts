@@ -1,14 +1,12 @@
 // The SQL that this dialect sends: test/sql/golden/cockroachdb.sql
-import type { Dialect } from '../dialect'
-import { pinByWrite } from '../pin'
-import { sql } from '../sql'
-import { table } from '../table/dialects/cockroachdb'
-import { postgres } from './postgres'
+import type { LockDialect } from '../../dialect'
+import { pinByWrite } from '../../pin'
+import { sql } from '../../sql'
+import { postgres } from '../postgres/lock'
 
 /** CockroachDB presents itself as PostgreSQL, and its SQL differs only in the following. */
-export const cockroachdb: Dialect = {
+export const cockroachdb: LockDialect = {
   ...postgres,
-  name: 'cockroachdb',
   untried: true,
 
   // A float times an interval may be inexact here, so cast the result, because slots are compared with each other.
@@ -28,6 +26,4 @@ export const cockroachdb: Dialect = {
     ...postgres.transientErrors,
     '40001': 'RETRY_…: another transaction was faster, and the server did not restart this one by itself',
   },
-
-  table,
 }

@@ -1,12 +1,10 @@
 // The SQL that this dialect sends: test/sql/golden/sqlite.sql
-import type { Dialect } from '../dialect'
-import { readHolder, readOutcome, takeBeforeSlot, takeFree, upsert } from '../acquire'
-import { pinByWrite } from '../pin'
-import { sql } from '../sql'
-import { table } from '../table/dialects/sqlite'
+import type { LockDialect } from '../../dialect'
+import { readHolder, readOutcome, takeBeforeSlot, takeFree, upsert } from '../../acquire'
+import { pinByWrite } from '../../pin'
+import { sql } from '../../sql'
 
-export const sqlite: Dialect = {
-  name: 'sqlite',
+export const sqlite: LockDialect = {
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   longestIdentifier: 255,
 
@@ -52,6 +50,4 @@ export const sqlite: Dialect = {
     SQLITE_LOCKED_SHAREDCACHE: 'another connection of a shared cache uses the table',
   },
   readOnlyErrors: {},
-
-  table,
 }

@@ -1,7 +1,7 @@
 import { sql } from '../../sql'
-import type { TableDialect } from '../dialect'
+import type { TableDialect } from '../../table/dialect'
 
-export const table: TableDialect = {
+export const spannerTable: TableDialect = {
   conditional: true,
   text: (length) => `string(${length})`,
   time: 'timestamp',

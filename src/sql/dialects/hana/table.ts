@@ -1,7 +1,7 @@
 import { sql } from '../../sql'
-import type { TableDialect } from '../dialect'
+import type { TableDialect } from '../../table/dialect'
 
-export const table: TableDialect = {
+export const hanaTable: TableDialect = {
   // HANA Cloud has `if not exists`, but older servers do not.
   conditional: false,
   text: (length) => `nvarchar(${length})`,

@@ -1,13 +1,11 @@
 // The SQL that this dialect sends: test/sql/golden/spanner.sql
-import type { Dialect } from '../dialect'
-import { readUpdateInsert } from '../acquire'
-import { pinByWrite } from '../pin'
-import { sql } from '../sql'
-import { table } from '../table/dialects/spanner'
+import type { LockDialect } from '../../dialect'
+import { readUpdateInsert } from '../../acquire'
+import { pinByWrite } from '../../pin'
+import { sql } from '../../sql'
 
 /** Spanner with its own SQL dialect, GoogleSQL. TypeORM cannot reach databases with the PostgreSQL dialect. */
-export const spanner: Dialect = {
-  name: 'spanner',
+export const spanner: LockDialect = {
   quote: (identifier) => `\`${identifier}\``,
   longestIdentifier: 128,
   // https://cloud.google.com/spanner/docs/reference/standard-sql/lexical
@@ -32,6 +30,4 @@ export const spanner: Dialect = {
     '8': 'RESOURCE_EXHAUSTED: a quota, or no session left',
   },
   readOnlyErrors: {},
-
-  table,
 }

@@ -1,7 +1,7 @@
 import { sql } from '../../sql'
-import type { TableDialect } from '../dialect'
+import type { TableDialect } from '../../table/dialect'
 
-export const table: TableDialect = {
+export const oracleTable: TableDialect = {
   conditional: false,
   text: (length) => `varchar2(${length} char)`,
   time: 'timestamp(3)',

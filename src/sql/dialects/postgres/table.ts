@@ -1,7 +1,7 @@
 import { sql, type Sql } from '../../sql'
-import type { TableDialect } from '../dialect'
+import type { TableDialect } from '../../table/dialect'
 
-export const table: TableDialect = {
+export const postgresTable: TableDialect = {
   conditional: true,
   text: (length) => `varchar(${length})`,
   time: 'timestamp(3)',

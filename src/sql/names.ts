@@ -1,5 +1,5 @@
-import { aString, checkOptions, invalid, type LockError, type OptionChecks } from '../../core/internal'
-import { raw, sql, type Sql } from '../sql'
+import { aString, checkOptions, invalid, type LockError, type OptionChecks } from '../core/internal'
+import { raw, sql, type Sql } from './sql'
 
 /** The roles of the lock table's four columns. */
 export type LockColumn = 'name' | 'lockUntil' | 'lockedAt' | 'lockedBy'
@@ -37,8 +37,6 @@ export interface TableSql extends Readonly<Record<LockColumn, Sql>> {
 
 /** How one database writes identifiers. */
 export interface Identifiers {
-  /** The database, for messages. */
-  readonly name: string
   /** Quotes an identifier, whatever characters it contains. */
   quote(identifier: string): string
   /** In bytes. */
@@ -50,6 +48,11 @@ export interface Identifiers {
    * that plain SQL created.
    */
   readonly upperCaseNames?: true
+}
+
+interface NamedIdentifiers extends Identifiers {
+  /** The database, for messages. */
+  readonly name: string
 }
 
 /** The checks of `LockTableOptions` that do not depend on the database. */
@@ -111,7 +114,7 @@ export function lockTableNames(
  *
  * @throws LockError `INVALID_CONFIGURATION` for a name that the dialect does not allow, or that is used twice
  */
-export function tableSql(identifiers: Identifiers, options: LockTableOptions = {}): TableSql {
+export function tableSql(identifiers: NamedIdentifiers, options: LockTableOptions = {}): TableSql {
   const names = lockTableNames(options, identifiers)
   const quote = (identifier: string, what: string): Sql =>
     raw(identifiers.quote(checkIdentifier(identifier, what, identifiers)))
@@ -137,7 +140,7 @@ export function foundIn(identifiers: Identifiers, table: TableSql, schema: unkno
 function checkIdentifier(
   identifier: string,
   what: string,
-  { name, longestIdentifier, notInIdentifiers }: Identifiers,
+  { name, longestIdentifier, notInIdentifiers }: NamedIdentifiers,
 ): string {
   const fail = (why: string): LockError =>
     invalid(`${what} ${why} – choose a name that ${name} allows.`, undefined, what)

@@ -1,12 +1,10 @@
 // The SQL that this dialect sends: test/sql/golden/mysql.sql
-import type { Dialect } from '../dialect'
-import { readUpdateInsert } from '../acquire'
-import { pinByRead } from '../pin'
-import { sql } from '../sql'
-import { table } from '../table/dialects/mysql'
+import type { LockDialect } from '../../dialect'
+import { readUpdateInsert } from '../../acquire'
+import { pinByRead } from '../../pin'
+import { sql } from '../../sql'
 
-export const mysql: Dialect = {
-  name: 'mysql',
+export const mysql: LockDialect = {
   quote: (identifier) => `\`${identifier.replaceAll('`', '``')}\``,
   longestIdentifier: 64,
   // https://dev.mysql.com/doc/refman/8.4/en/identifiers.html
@@ -56,9 +54,4 @@ export const mysql: Dialect = {
     '3100': 'ER_RUN_HOOK_ERROR: a member that left its group rolled the statement back (Group Replication)',
     '1047': 'ER_UNKNOWN_COM_ERROR: this node is not part of the primary component (Galera)',
   },
-
-  table,
 }
-
-/** Locks work in the same way on MariaDB and MySQL, so it does not matter which of the two names a client gives. */
-export const mariadb: Dialect = { ...mysql, name: 'mariadb' }

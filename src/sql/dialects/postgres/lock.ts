@@ -1,13 +1,12 @@
 // The SQL that this dialect sends: test/sql/golden/postgres.sql
-import type { Dialect } from '../dialect'
-import { readOutcome, takeBeforeSlot, takeFree, upsert } from '../acquire'
-import type { LockSql } from '../expressions'
-import { pinByRead } from '../pin'
-import { sql, type Sql } from '../sql'
-import { table } from '../table/dialects/postgres'
+import type { LockDialect } from '../../dialect'
+import { readOutcome, takeBeforeSlot, takeFree, upsert } from '../../acquire'
+import type { LockSql } from '../../expressions'
+import { pinByRead } from '../../pin'
+import { COLUMN } from '../../results'
+import { raw, sql, type Sql } from '../../sql'
 
-export const postgres: Dialect = {
-  name: 'postgres',
+export const postgres: LockDialect = {
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   longestIdentifier: 63,
 
@@ -40,13 +39,14 @@ export const postgres: Dialect = {
   // Also returns why it changed nothing.
   acquireSlot: (dialect, lock) => {
     const { lockName, leaseEnd, slot, owner } = lock
+    const outcome = raw(dialect.quote(COLUMN.outcome))
     const values = sql`
-      select ${lockName}, ${leaseEnd}, ${slot}, ${owner} from shedlock_seen where "outcome" = 'free'`
+      select ${lockName}, ${leaseEnd}, ${slot}, ${owner} from shedlock_seen where ${outcome} = 'free'`
     const statement = sql`
       with shedlock_seen as (${readOutcome(dialect, lock)}),
       shedlock_acquired as (${upsert(lock, values, (row) => takeBeforeSlot(dialect, lock, row))}
         returning 1)
-      select case when exists (select 1 from shedlock_acquired) then 'acquired' else "outcome" end as "outcome" from shedlock_seen`
+      select case when exists (select 1 from shedlock_acquired) then 'acquired' else ${outcome} end as ${outcome} from shedlock_seen`
     return [{ answer: 'outcome', statement }]
   },
 
@@ -73,8 +73,6 @@ export const postgres: Dialect = {
   readOnlyErrors: {
     '25006': 'read_only_sql_transaction: a standby, a former primary, or default_transaction_read_only',
   },
-
-  table,
 }
 
 /**

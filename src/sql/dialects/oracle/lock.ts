@@ -1,10 +1,9 @@
 // The SQL that this dialect sends: test/sql/golden/oracle.sql
-import type { Dialect } from '../dialect'
-import { readHolder, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../acquire'
-import { readOnlyColumn, type LockSql } from '../expressions'
-import { pinByRead } from '../pin'
-import { sql, type Sql } from '../sql'
-import { table } from '../table/dialects/oracle'
+import type { LockDialect } from '../../dialect'
+import { readHolder, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../../acquire'
+import { readOnlyColumn, type LockSql } from '../../expressions'
+import { pinByRead } from '../../pin'
+import { sql, type Sql } from '../../sql'
 
 /** Inserts the row if it does not exist. If another session is about to insert it, waits for that and fails with ORA-00001. */
 function insertMissing(lock: LockSql, locked: Sql): Sql {
@@ -15,8 +14,7 @@ function insertMissing(lock: LockSql, locked: Sql): Sql {
     where not exists (select 1 from ${table} where ${isNamed})`
 }
 
-export const oracle: Dialect = {
-  name: 'oracle',
+export const oracle: LockDialect = {
   untried: true,
   quote: (identifier) => `"${identifier}"`,
   longestIdentifier: 128,
@@ -64,6 +62,4 @@ export const oracle: Dialect = {
     'ORA-00054': 'resource busy and NOWAIT: another session has the table',
   },
   readOnlyErrors: { 'ORA-16000': 'database or pluggable database open for read-only access: a standby' },
-
-  table,
 }

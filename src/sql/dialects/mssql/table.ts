@@ -1,7 +1,7 @@
 import { sql } from '../../sql'
-import type { TableDialect } from '../dialect'
+import type { TableDialect } from '../../table/dialect'
 
-export const table: TableDialect = {
+export const mssqlTable: TableDialect = {
   conditional: false,
   namedPrimaryKey: true,
   // Binary, so that `Job`, `job` and `jób` are three locks. Under the default collation, at least the first two would be one.

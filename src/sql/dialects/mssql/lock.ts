@@ -1,11 +1,11 @@
 // The SQL that this dialect sends: test/sql/golden/mssql.sql
-import type { Dialect } from '../dialect'
-import type { AcquireStep } from '../acquire'
-import { insertNew, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../acquire'
-import type { LockSql } from '../expressions'
-import { pinByRead } from '../pin'
-import { sql, type Sql } from '../sql'
-import { table } from '../table/dialects/mssql'
+import type { LockDialect } from '../../dialect'
+import type { AcquireStep } from '../../acquire'
+import { insertNew, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../../acquire'
+import type { LockSql } from '../../expressions'
+import { pinByRead } from '../../pin'
+import { COLUMN } from '../../results'
+import { raw, sql, type Sql } from '../../sql'
 
 /**
  * Acquires the lock in one batch, whose reads request no locks: without row versions (READ_COMMITTED_SNAPSHOT is off by default) a
@@ -22,12 +22,11 @@ function acquireIn({ table, isNamed }: LockSql, seen: Sql, update: Sql, insert: 
       else ${insert};
       if @@rowcount > 0 set @outcome = 'acquired';
     end;
-    select @outcome as outcome`
+    select @outcome as ${raw(COLUMN.outcome)}`
   return [{ answer: 'outcome', statement }]
 }
 
-export const mssql: Dialect = {
-  name: 'mssql',
+export const mssql: LockDialect = {
   untried: true,
   quote: (identifier) => `[${identifier.replaceAll(']', ']]')}]`,
   longestIdentifier: 128,
@@ -56,7 +55,7 @@ export const mssql: Dialect = {
 
   // Clients report the first count, which may be that of a trigger, and none under NOCOUNT. @@rowcount is always that of the
   // statement itself. https://learn.microsoft.com/sql/t-sql/functions/rowcount-transact-sql
-  counted: (write) => sql`${write}; select @@rowcount as changed`,
+  counted: (write) => sql`${write}; select @@rowcount as ${raw(COLUMN.changed)}`,
 
   // The lock lasts until the transaction ends, whatever the isolation level; under SNAPSHOT, a row that has changed since is an
   // error (3960). No shared lock is documented to do that, so two guarded transactions of one task wait for each other.
@@ -90,6 +89,4 @@ export const mssql: Dialect = {
     '978': 'this replica only accepts connections that declare that they only read',
     '983': 'this replica is about to become the primary or a secondary',
   },
-
-  table,
 }

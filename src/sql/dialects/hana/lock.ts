@@ -1,16 +1,14 @@
 // The SQL that this dialect sends: test/sql/golden/hana.sql
-import type { Dialect } from '../dialect'
-import { readUpdateInsert } from '../acquire'
-import { pinByRead } from '../pin'
-import { sql } from '../sql'
-import { table } from '../table/dialects/hana'
+import type { LockDialect } from '../../dialect'
+import { readUpdateInsert } from '../../acquire'
+import { pinByRead } from '../../pin'
+import { sql } from '../../sql'
 
 /**
  * SAP HANA, according to its documentation:
  * https://help.sap.com/docs/hana-cloud-database/sap-hana-cloud-sap-hana-database-sql-reference-guide
  */
-export const hana: Dialect = {
-  name: 'hana',
+export const hana: LockDialect = {
   untried: true,
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   longestIdentifier: 127,
@@ -44,6 +42,4 @@ export const hana: Dialect = {
     '1038': 'rejected because the server is overloaded for the moment',
   },
   readOnlyErrors: {},
-
-  table,
 }
