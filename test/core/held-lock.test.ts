@@ -185,11 +185,39 @@ describe('the signal of a lock', () => {
     await lock.unlock()
   })
 
-  it('aborts with the end of the lock, if that came first', async () => {
+  const reasons = {
+    'the executor': (lock: HeldLock) => lock.stop('executor'),
+    'another signal': (lock: HeldLock) => lock.stopWith(AbortSignal.abort('signal')),
+    'a release': (lock: HeldLock) => lock.unlock(),
+    'the end of the lease': () => jest.advanceTimersByTimeAsync(MINUTE),
+  }
+  const first = {
+    'the executor': 'executor',
+    'another signal': 'signal',
+    'a release': lockError('NOT_LOCKED'),
+    'the end of the lease': lockError('LOCK_LOST'),
+  }
+  const names = Object.keys(reasons) as (keyof typeof reasons)[]
+  const pairs = names.flatMap((one) => names.map((other) => [one, other] as const))
+
+  it.each(pairs)('keeps the reason of %s, although %s follows before it is read', async (one, other) => {
     const lock = lockOf(acquisition())
+    // Watches the lease, which a lock does not do before its signal is read.
+    lock.stopWith(new AbortController().signal)
+    await reasons[one](lock)
+    await reasons[other](lock)
+    expect(lock.signal.reason).toEqual(first[one])
     await lock.unlock()
-    lock.stop('later')
-    expect(lock.signal.reason).toEqual(lockError('NOT_LOCKED'))
+  })
+
+  it.each(pairs)('that was read before keeps the reason of %s, although %s follows', async (one, other) => {
+    const lock = lockOf(acquisition())
+    const { signal } = lock
+    await reasons[one](lock)
+    await reasons[other](lock)
+    expect(signal.reason).toEqual(first[one])
+    expect(lock.signal).toBe(signal)
+    await lock.unlock()
   })
 })
 
