@@ -1,4 +1,4 @@
-import { aDuration, isTemporal } from './duration'
+import { aDuration, aLease, isTemporal } from './duration'
 import { invalid, optionOf } from './errors'
 import type { LockEvent } from './listener'
 import type { CheckedLockConfiguration, Duration, LockConfiguration, Skip } from './lock'
@@ -43,7 +43,7 @@ const PLACEHOLDER = /[$#]\{[^}]*\}/
 
 export const LOCK_OPTIONS = {
   name: checkLockName,
-  lockAtMostFor: aDuration,
+  lockAtMostFor: aLease,
   lockAtLeastFor: aDuration,
   slot: checkSlot,
   untilSucceeded: aBoolean,
@@ -134,15 +134,8 @@ export function nameOf(configuration: { readonly name?: unknown } | undefined): 
   return typeof name === 'string' ? name : undefined
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` if these durations, in milliseconds, cannot be those of a lease */
+/** @throws LockError `INVALID_CONFIGURATION` if these durations, in milliseconds, cannot be those of one lock */
 export function checkLease(name: string, lockAtMostFor: number, lockAtLeastFor: number): void {
-  if (lockAtMostFor === 0) {
-    throw invalid(
-      `lockAtMostFor of lock '${name}' is less than one millisecond, so the lock would expire at once – set it to the longest time that the task may run.`,
-      name,
-      'lockAtMostFor',
-    )
-  }
   if (lockAtLeastFor > lockAtMostFor) {
     throw invalid(
       `lockAtLeastFor of lock '${name}' (${lockAtLeastFor} ms) is longer than its lockAtMostFor (${lockAtMostFor} ms) – shorten it, or make lockAtMostFor longer.`,

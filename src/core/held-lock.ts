@@ -1,6 +1,6 @@
 import { sharedByEveryCopy } from './copies'
 import { checkLease } from './configuration'
-import { aDuration } from './duration'
+import { aDuration, aLease } from './duration'
 import { invalid, LockError, warn } from './errors'
 import { keepAlive } from './keep-alive'
 import { hasListeners, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
@@ -183,7 +183,7 @@ export class HeldLock implements Lock {
   }
 
   async #extendInTurn(lockAtMostFor: Duration, lockAtLeastFor: Duration | undefined): Promise<void> {
-    const atMost = aDuration(lockAtMostFor, 'lockAtMostFor', this.name)
+    const atMost = aLease(lockAtMostFor, 'lockAtMostFor', this.name)
     const atLeast =
       lockAtLeastFor === undefined ? undefined : aDuration(lockAtLeastFor, 'lockAtLeastFor', this.name)
     checkLease(this.name, atMost, atLeast ?? 0)

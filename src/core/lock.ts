@@ -28,7 +28,7 @@ export interface LockConfiguration {
   readonly name: string
   /**
    * The lock expires after this long, even if its holder has died. Choose a duration well above the longest run: a task that
-   * outlives its lock may run twice at the same time.
+   * outlives its lock may run twice at the same time. At least two milliseconds.
    */
   readonly lockAtMostFor: Duration
   /**

@@ -5,7 +5,7 @@ import {
   type LockRequest,
   type TaskConfiguration,
 } from './configuration'
-import { aDuration } from './duration'
+import { aDuration, aLease } from './duration'
 import { invalid, shutdownError, skipError, warn } from './errors'
 import type { HeldLock } from './held-lock'
 import {
@@ -34,7 +34,7 @@ export interface LockingTaskExecutorOptions {
 }
 
 export const EXECUTOR_OPTIONS = {
-  defaultLockAtMostFor: aDuration,
+  defaultLockAtMostFor: aLease,
   defaultLockAtLeastFor: aDuration,
   listeners: checkListeners,
 } satisfies OptionChecks<LockingTaskExecutorOptions>
