@@ -3,7 +3,13 @@ import { checkLease } from './configuration'
 import { aDuration, aLease } from './duration'
 import { invalid, LockError, warn } from './errors'
 import { keepAlive } from './keep-alive'
-import { hasListeners, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
+import {
+  hasListeners,
+  notify,
+  type EventDetails,
+  type LockEvent,
+  type LockingTaskExecutorListener,
+} from './listener'
 import type { Acquisition, Duration, Lock } from './lock'
 import { checkOptions, mustBe } from './options'
 import { Lease, whenAborted, whenOver, type Cancel } from './time'
@@ -255,8 +261,8 @@ export class HeldLock implements Lock {
     if (this.#end) throw this.#errorOf(this.#end)
   }
 
-  #notify(...[method, more]: [method: Parameters<typeof notify>[1], more: object]): void {
-    if (this.#report) notify(this.#report.listeners, method, { ...this.#report.event, ...more })
+  #notify<Method extends keyof EventDetails>(method: Method, details: EventDetails[Method]): void {
+    if (this.#report) notify(this.#report.listeners, method, { ...this.#report.event, ...details })
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
