@@ -32,8 +32,8 @@ type Instruments = ReturnType<typeof instruments>
 /** Bucket boundaries in seconds. The SDK's defaults suit milliseconds, and jobs take from a moment to hours. */
 const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 1_800, 3_600, 7_200]
 const AGE = { unit: 's', description: 'Time since the lock was last acquired' }
-/** A lock that was paused but never acquired has a `locked_at` in the first days of 1970. */
-const YEAR_1971 = Date.UTC(1971, 0)
+/** Earlier than any acquisition: the `locked_at` of a lock that was paused but never acquired is in the first days of 1970. */
+const BEFORE_ANY_RUN = Date.UTC(1971, 0)
 
 /**
  * Creates a listener that records metrics of an executor. All metrics have the attribute `lock.name`; those that count errors also
@@ -100,7 +100,7 @@ export function openTelemetryListener(
     if (lockProvider)
       meter.createObservableGauge('shedlock.lock.age', AGE).addCallback(async (result) => {
         for (const lock of await lockProvider.table.list())
-          if (lock.lockedAt.getTime() >= YEAR_1971)
+          if (lock.lockedAt.getTime() >= BEFORE_ANY_RUN)
             result.observe((lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, {
               ...withName(lock),
               ...(lock.lastRun && { 'lock.outcome': lock.lastRun.outcome }),

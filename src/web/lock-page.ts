@@ -13,7 +13,7 @@ import { act, confirm, doneBy, isAction, type ActionRequest } from './action'
 import { answer, plainText } from './answer'
 import { visitorOf, type Permission } from './authorization'
 import { FormError, isFromHere, readForm } from './form'
-import { failureOf, placeOf, readLocks, type Overview } from './locks'
+import { describeTable, failureOf, readLocks, type Overview } from './locks'
 import { matching, overviewPage } from './overview'
 
 /** Options of `lockPage`. */
@@ -28,7 +28,7 @@ export interface LockPageOptions<Host = unknown> {
   /** How long after its last acquisition each lock is overdue: `{ report: '25h' }`. Default: no limits. */
   readonly overdueAfter?: Readonly<Record<string, Duration>> | undefined
   /**
-   * Shown in a band above the page, such as `Shop, production`, so that nobody mistakes one environment for another. The band is red if
+   * Shown in a band above the page, such as `Shop, production`, so that visitors do not mistake one environment for another. The band is red if
    * the title contains the word `production`, `prod` or `live`. Default: no band.
    */
   readonly title?: string | undefined
@@ -115,7 +115,7 @@ export function lockPage<Host = unknown>(
       const provider = sources.get(text('provider'))
       if (!provider || name === '' || !isAction(action)) return plainText(404, 'There is no such action.')
       const saw = { owner: text('owner'), until: text('until') }
-      const subject = { title, places: [await placeOf(text('provider'), provider)] }
+      const subject = { title, places: [await describeTable(text('provider'), provider)] }
       const requested = { provider, subject, action, name, ...saw }
       return await (isPost ? change(request, requested, visitor.user) : confirm(requested))
     } catch (error) {

@@ -9,7 +9,7 @@ import {
 
 /** What matters most about a lock. The page shows the locks in this order, trouble first. */
 export const LOCK_STATES = ['overdue', 'died', 'failed', 'ahead', 'held', 'paused', 'free'] as const
-/** States that need somebody's attention. */
+/** States that need attention. */
 export const TROUBLE: readonly LockState[] = ['overdue', 'died', 'failed', 'ahead']
 type LockState = (typeof LOCK_STATES)[number]
 
@@ -49,7 +49,7 @@ export async function readLocks(
     try {
       const records = await provider.table.list()
       const locks = records.map((record) => pageLock(name, record, overdueAfter.get(record.name)))
-      return { place: await placeOf(name, provider), locks }
+      return { place: await describeTable(name, provider), locks }
     } catch (error) {
       failures.push({ provider: name, ...failureOf(error) })
       return { place: named(name, provider.description), locks: [] }
@@ -60,14 +60,14 @@ export async function readLocks(
   const locks = all.flatMap((each) => each.locks)
   const names = new Set(locks.map(({ name }) => name))
   const [provider = ''] = providers.keys()
-  // If a table could not be read, the lock may be in it, so report none as missing.
+  // If a table could not be read, a lock may be in it, so report no lock as missing.
   for (const [name, after] of failures.length === 0 ? overdueAfter : [])
     if (!names.has(name)) locks.push({ provider, name, state: 'overdue', overdueAfter: after })
   return { places, locks: locks.sort(troubleFirst), failures }
 }
 
-/** Which table a provider uses. Never rejects. */
-export async function placeOf(name: string, provider: SqlLockProvider): Promise<string> {
+/** Describes where a provider's table is, for people. Never rejects. */
+export async function describeTable(name: string, provider: SqlLockProvider): Promise<string> {
   const place = await provider.table.place().then(describePlace, () => provider.description)
   return named(name, place)
 }
