@@ -73,8 +73,11 @@ export function lockRequest({
   lockAtLeastFor = 0,
   slot,
   untilSucceeded = false,
-  ...how
-}: CheckedOptions<LockConfiguration, typeof LOCK_OPTIONS>): LockRequest {
+  wait,
+  keepAlive,
+  signal,
+  onSkip,
+}: CheckedOptions<TaskConfiguration, typeof TASK_OPTIONS>): LockRequest {
   if (lockAtMostFor === undefined) {
     throw invalid(
       `Lock '${name}' has no lockAtMostFor – set it, for example to '10m', in its configuration or as defaultLockAtMostFor.`,
@@ -94,7 +97,7 @@ export function lockRequest({
     ...(slot !== undefined && { slot: untilSucceeded ? slot - (slot % RETRY_STEPS) : slot }),
     ...(untilSucceeded && { untilSucceeded: true as const }),
   }
-  return { configuration: Object.freeze(configuration), ...how }
+  return { configuration: Object.freeze(configuration), wait, keepAlive, signal, onSkip }
 }
 
 export const TASK_OPTIONS = {

@@ -93,9 +93,9 @@ export async function acquireLock(
     : await provider.acquire(configuration)
   const skip = skipOf(shutdown, signal)
   if ('reason' in answer) {
-    if (!skip && answer.reason === 'slot-too-far-ahead')
-      throw slotTooFarAheadError(name, Number(configuration.slot), answer.now)
-    return skip ?? (answer as Skip)
+    if (skip) return skip
+    if (answer.reason !== 'slot-too-far-ahead') return answer
+    throw slotTooFarAheadError(name, Number(configuration.slot), answer.now)
   }
   if (!skip && answer.lease.remaining() > 0) {
     const lock = new HeldLock(name, answer, report)
