@@ -276,6 +276,15 @@ export const mutations: readonly Mutation[] = [
     simulated: true,
   },
   {
+    rule: 9,
+    breaks: 'the last reason of a signal counts',
+    file: 'src/core/held-lock.ts',
+    find: 'this.#abort ??= { reason }',
+    replace: 'this.#abort = { reason }',
+    tests: ['test/core/held-lock.test.ts'],
+    backend: 'sqlite',
+  },
+  {
     rule: 14,
     breaks: 'a row is acquired without checking its slot',
     file: 'src/sql/acquire.ts',

@@ -1,4 +1,4 @@
-import { aDuration, isTemporal } from './duration'
+import { aDuration, aLease, isTemporal } from './duration'
 import { invalid, optionOf } from './errors'
 import type { LockEvent } from './listener'
 import type { CheckedLockConfiguration, Duration, LockConfiguration, Skip } from './lock'
@@ -43,7 +43,7 @@ const PLACEHOLDER = /[$#]\{[^}]*\}/
 
 export const LOCK_OPTIONS = {
   name: checkLockName,
-  lockAtMostFor: aDuration,
+  lockAtMostFor: aLease,
   lockAtLeastFor: aDuration,
   slot: checkSlot,
   untilSucceeded: aBoolean,
@@ -73,8 +73,11 @@ export function lockRequest({
   lockAtLeastFor = 0,
   slot,
   untilSucceeded = false,
-  ...how
-}: CheckedOptions<LockConfiguration, typeof LOCK_OPTIONS>): LockRequest {
+  wait,
+  keepAlive,
+  signal,
+  onSkip,
+}: CheckedOptions<TaskConfiguration, typeof TASK_OPTIONS>): LockRequest {
   if (lockAtMostFor === undefined) {
     throw invalid(
       `Lock '${name}' has no lockAtMostFor – set it, for example to '10m', in its configuration or as defaultLockAtMostFor.`,
@@ -94,7 +97,7 @@ export function lockRequest({
     ...(slot !== undefined && { slot: untilSucceeded ? slot - (slot % RETRY_STEPS) : slot }),
     ...(untilSucceeded && { untilSucceeded: true as const }),
   }
-  return { configuration: Object.freeze(configuration), ...how }
+  return { configuration: Object.freeze(configuration), wait, keepAlive, signal, onSkip }
 }
 
 export const TASK_OPTIONS = {
@@ -134,15 +137,8 @@ export function nameOf(configuration: { readonly name?: unknown } | undefined): 
   return typeof name === 'string' ? name : undefined
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` if these durations, in milliseconds, cannot be those of a lease */
+/** @throws LockError `INVALID_CONFIGURATION` if these durations, in milliseconds, cannot be those of one lock */
 export function checkLease(name: string, lockAtMostFor: number, lockAtLeastFor: number): void {
-  if (lockAtMostFor === 0) {
-    throw invalid(
-      `lockAtMostFor of lock '${name}' is less than one millisecond, so the lock would expire at once – set it to the longest time that the task may run.`,
-      name,
-      'lockAtMostFor',
-    )
-  }
   if (lockAtLeastFor > lockAtMostFor) {
     throw invalid(
       `lockAtLeastFor of lock '${name}' (${lockAtLeastFor} ms) is longer than its lockAtMostFor (${lockAtMostFor} ms) – shorten it, or make lockAtMostFor longer.`,

@@ -35,6 +35,24 @@ export function aDuration(duration: Duration, option: string, lockName?: string)
   throw invalid(`${optionOf(option, lockName)} ${mistakeOf(given, value)}.`, lockName)
 }
 
+/** Databases cut their clocks to milliseconds, so a lease of one millisecond may be over when it starts. */
+const SHORTEST_LEASE = 2
+
+/**
+ * Converts the duration of a lease, as `aDuration` does.
+ *
+ * @throws LockError `INVALID_CONFIGURATION`, also for a lease that no lock could be acquired for
+ */
+export function aLease(duration: Duration, option: string, lockName?: string): number {
+  const lease = aDuration(duration, option, lockName)
+  if (lease >= SHORTEST_LEASE) return lease
+  throw invalid(
+    `${optionOf(option, lockName)} is shorter than two milliseconds, so the lock would expire at once – set it to the longest time that the task may run.`,
+    lockName,
+    option,
+  )
+}
+
 /** Whether this is a `Temporal.Duration`, whose string is in ISO 8601. */
 export function isTemporal(value: unknown): value is Exclude<Duration, number | string> {
   return typeof value === 'object' && value !== null && 'sign' in value && 'blank' in value

@@ -2,7 +2,7 @@ import { recogniseEveryCopy } from './copies'
 import { describeSkip, type Skip } from './lock'
 
 /**
- * What went wrong: a closed set of codes to branch on. A lock that is already held is not an error but an ordinary outcome
+ * What went wrong: a closed set of codes to branch on. A lock that is already held is not an error but an ordinary result
  * (`undefined` from a provider, `{ executed: false }` from an executor).
  *
  * - `INVALID_CONFIGURATION` a name, duration, identifier or option can never work; thrown as soon as it is passed

@@ -1,9 +1,15 @@
 import { sharedByEveryCopy } from './copies'
 import { checkLease } from './configuration'
-import { aDuration } from './duration'
+import { aDuration, aLease } from './duration'
 import { invalid, LockError, warn } from './errors'
 import { keepAlive } from './keep-alive'
-import { hasListeners, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
+import {
+  hasListeners,
+  notify,
+  type EventDetails,
+  type LockEvent,
+  type LockingTaskExecutorListener,
+} from './listener'
 import type { Acquisition, Duration, Lock } from './lock'
 import { checkOptions, mustBe } from './options'
 import { Lease, whenAborted, whenOver, type Cancel } from './time'
@@ -19,7 +25,7 @@ interface End {
   readonly why: string
 }
 
-/** The acquisition behind each lock, and those that a guard has asked for. */
+/** The acquisition behind each lock, and the acquisitions that guard a transaction. */
 const { acquisitions, guarded } = sharedByEveryCopy('acquisitions', () => ({
   acquisitions: new WeakMap<object, Acquisition>(),
   guarded: new WeakSet<Acquisition>(),
@@ -27,9 +33,12 @@ const { acquisitions, guarded } = sharedByEveryCopy('acquisitions', () => ({
 
 /** Returns the storage's acquisition behind this lock, for functions such as the SQL guard. */
 export function acquisitionOf(lock: object): Acquisition | undefined {
-  const acquisition = acquisitions.get(lock)
-  if (acquisition) guarded.add(acquisition)
-  return acquisition
+  return acquisitions.get(lock)
+}
+
+/** Records that a transaction is guarded by this acquisition, so that a release that times out can name it as a possible cause. */
+export function recordGuard(acquisition: Acquisition): void {
+  guarded.add(acquisition)
 }
 
 /** One lock, from its acquisition to its end. Its extensions and its release run one at a time. */
@@ -41,14 +50,14 @@ export class HeldLock implements Lock {
   /** Why the lock can no longer be used. The error itself is created when it is needed. */
   #end: End | undefined
   #error: LockError | undefined
-  /** Why the task must stop, although the lock may still be held. */
-  #stop: { readonly reason: unknown } | undefined
+  /** Why the signal aborts, although the lock may still be held. */
+  #abort: { readonly reason: unknown } | undefined
   #isReleased = false
   #turn: Promise<unknown> = Promise.resolve()
   #controller: AbortController | undefined
   #cancelExpiry: Cancel | undefined
   #cancelKeepAlive: Cancel | undefined
-  readonly #cancelStops: Cancel[] = []
+  readonly #cancelAborts: Cancel[] = []
 
   /** @param report only for the lock of a task, whose events are reported as they happen */
   constructor(name: string, acquisition: Acquisition, report?: LockReport) {
@@ -67,7 +76,7 @@ export class HeldLock implements Lock {
     this.#loseIfOver()
     if (!this.#controller) {
       this.#controller = new AbortController()
-      if (this.#stop) this.#controller.abort(this.#stop.reason)
+      if (this.#abort) this.#controller.abort(this.#abort.reason)
       else if (this.#end) this.#controller.abort(this.#errorOf(this.#end))
     }
     return this.#controller.signal
@@ -120,21 +129,21 @@ export class HeldLock implements Lock {
   }
 
   /** Aborts the signal of this lock, which may still be held. Only the first reason counts. */
-  stop(reason: unknown): void {
+  abort(reason: unknown): void {
     if (this.#end) return
-    this.#stop ??= { reason }
-    this.#controller?.abort(this.#stop.reason)
+    this.#abort ??= { reason }
+    this.#controller?.abort(this.#abort.reason)
   }
 
   /** Aborts the signal of this lock when the other signal aborts, with the same reason. */
-  stopWith(other: AbortSignal): void {
-    // At its end, the lock leaves the other signal, which may live for ever.
+  abortWith(other: AbortSignal): void {
+    // At its end, the lock stops listening to the other signal, which may live for ever.
     this.#watchLease()
-    const stop = (): void => {
-      this.stop(other.reason)
+    const abort = (): void => {
+      this.abort(other.reason)
     }
-    if (other.aborted) stop()
-    else if (!this.#end) this.#cancelStops.push(whenAborted(other, stop))
+    if (other.aborted) abort()
+    else if (!this.#end) this.#cancelAborts.push(whenAborted(other, abort))
   }
 
   /**
@@ -172,7 +181,8 @@ export class HeldLock implements Lock {
       try {
         await this.#acquisition.unlock(outcome)
       } catch (error) {
-        throw guarded.has(this.#acquisition) ? mayBeGuarding(error) : error
+        const isTimeout = error instanceof LockError && error.code === 'TIMEOUT'
+        throw isTimeout && guarded.has(this.#acquisition) ? guardedTimeoutError(error) : error
       }
       this.#isReleased = true
     })
@@ -183,7 +193,7 @@ export class HeldLock implements Lock {
   }
 
   async #extendInTurn(lockAtMostFor: Duration, lockAtLeastFor: Duration | undefined): Promise<void> {
-    const atMost = aDuration(lockAtMostFor, 'lockAtMostFor', this.name)
+    const atMost = aLease(lockAtMostFor, 'lockAtMostFor', this.name)
     const atLeast =
       lockAtLeastFor === undefined ? undefined : aDuration(lockAtLeastFor, 'lockAtLeastFor', this.name)
     checkLease(this.name, atMost, atLeast ?? 0)
@@ -205,7 +215,7 @@ export class HeldLock implements Lock {
     this.#throwUnlessHeld(tooLate)
     if (!extended)
       this.#lose('the database refused to extend it, because it was released by hand, or its row has changed')
-    else if (extended.remaining() > this.#lease.remaining()) this.#lease = extended
+    else this.#lease = Lease.longer(this.#lease, extended)
     // The process may have been suspended for longer than the new lease.
     this.#throwUnlessHeld(tooLate)
   }
@@ -230,7 +240,7 @@ export class HeldLock implements Lock {
     if (!this.#report) return
     const error = this.#errorOf(end)
     this.#notify('onLockLost', { error })
-    if (!hasListeners(this.#report.listeners, 'onLockLost')) warn(outlived(error))
+    if (!hasListeners(this.#report.listeners, 'onLockLost')) warn(outlivedLockError(error))
   }
 
   /** Ends the lock, once: only the first end counts. */
@@ -239,7 +249,7 @@ export class HeldLock implements Lock {
     this.#end = end
     this.#cancelExpiry?.()
     this.#cancelKeepAlive?.()
-    for (const cancel of this.#cancelStops) cancel()
+    for (const cancel of this.#cancelAborts) cancel()
     this.#controller?.abort(this.#errorOf(end))
     return end
   }
@@ -255,8 +265,8 @@ export class HeldLock implements Lock {
     if (this.#end) throw this.#errorOf(this.#end)
   }
 
-  #notify(...[method, more]: [method: Parameters<typeof notify>[1], more: object]): void {
-    if (this.#report) notify(this.#report.listeners, method, { ...this.#report.event, ...more })
+  #notify<Method extends keyof EventDetails>(method: Method, details: EventDetails[Method]): void {
+    if (this.#report) notify(this.#report.listeners, method, { ...this.#report.event, ...details })
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -271,10 +281,8 @@ function checkOutcome<Value>(outcome: Value, option: string, lockName?: string):
   throw mustBe(option, "'succeeded', 'failed' or 'unused'", lockName)
 }
 
-/** Adds a cause that the storage cannot know: until a transaction ends, its guard blocks the lock's row. */
-function mayBeGuarding(error: unknown): unknown {
-  if (!(error instanceof LockError) || error.code !== 'TIMEOUT') return error
-  const { code, message, lockName, cause } = error
+/** Creates the error for a release that timed out, with a cause that the storage cannot know: a guard blocks the lock's row. */
+function guardedTimeoutError({ code, message, lockName, cause }: LockError): LockError {
   return new LockError(
     code,
     `${message} Or a transaction with a guard of this lock is still open – end it inside the task, for example by putting @Transactional below @SchedulerLock.`,
@@ -283,7 +291,7 @@ function mayBeGuarding(error: unknown): unknown {
 }
 
 /** Creates the process warning for a loss without a listener. Without it, the task would end as if it had kept its lock. */
-function outlived({ code, message, lockName }: LockError): LockError {
+function outlivedLockError({ code, message, lockName }: LockError): LockError {
   return new LockError(
     code,
     `${message} The task outlived its lock, so another instance may run it at the same time – choose a longer lockAtMostFor, and let the task stop when its signal aborts.`,

@@ -91,9 +91,7 @@ export class InMemoryLockProvider extends LockProvider {
       extend: async (duration, newAtLeast) => {
         if (!isOwnEntry()) return undefined
         if (newAtLeast !== undefined) atLeast = atLeast.lasting(newAtLeast)
-        const longer = new Lease(duration, this.#clock)
-        if (longer.remaining() > entry.lease.remaining()) entry.lease = longer
-        return entry.lease
+        return (entry.lease = Lease.longer(entry.lease, new Lease(duration, this.#clock)))
       },
       // eslint-disable-next-line @typescript-eslint/require-await
       fencingToken: async () => (isOwnEntry() ? entry.lockedAt : undefined),

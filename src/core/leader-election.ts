@@ -1,5 +1,5 @@
 import { checkLockName, checkTaskConfiguration, nameOf } from './configuration'
-import { aDuration } from './duration'
+import { aDuration, aLease } from './duration'
 import { warn } from './errors'
 import { checkListeners, type LockingTaskExecutorListener } from './listener'
 import type { ActiveLock, Duration, TaskContext } from './lock'
@@ -65,12 +65,12 @@ export function leaderElection(
 ): LeaderElection {
   const checked = checkOptions(
     configuration,
-    { name: checkLockName, lockAtMostFor: aDuration, interval: aDuration, listeners: checkListeners },
+    { name: checkLockName, lockAtMostFor: aLease, interval: aDuration, listeners: checkListeners },
     'leader election',
     nameOf(configuration),
   )
   const { lockAtMostFor } = checked
-  const interval = checked.interval ?? Math.ceil(Math.min(Math.max(lockAtMostFor ?? 1, 1) / 4, 5_000))
+  const interval = checked.interval ?? Math.ceil(Math.min((lockAtMostFor ?? 1) / 4, 5_000))
   const wait = { atMost: '36500d', interval }
   const candidacy = { name: configuration.name, lockAtMostFor, keepAlive: true, wait }
   const { name } = checkTaskConfiguration(candidacy, { lockAtLeastFor: 0 }).configuration

@@ -63,7 +63,20 @@ export interface LockingTaskExecutorListener {
   onUnlockFailed?(event: LockFailureEvent): void
 }
 
-const channels: Readonly<Record<keyof LockingTaskExecutorListener, Channel>> = {
+/** What each event contains besides the lock and its configuration. */
+export type EventDetails = {
+  readonly [Method in keyof LockingTaskExecutorListener]-?: Omit<
+    Parameters<NonNullable<LockingTaskExecutorListener[Method]>>[0],
+    keyof LockEvent
+  >
+}
+
+/** A listener's methods, each with the event of its name. */
+type Methods = {
+  readonly [Method in keyof EventDetails]?: (event: LockEvent & EventDetails[Method]) => unknown
+}
+
+const channels: Readonly<Record<keyof EventDetails, Channel>> = {
   onLockAttempt: channel('shedlock-orm:lock-attempt'),
   onLockAcquired: channel('shedlock-orm:lock-acquired'),
   onLockNotAcquired: channel('shedlock-orm:lock-not-acquired'),
@@ -79,7 +92,7 @@ const channels: Readonly<Record<keyof LockingTaskExecutorListener, Channel>> = {
 /** Returns whether anything listens to this event. If not, a failure that changes no outcome would go unnoticed. */
 export function hasListeners(
   listeners: readonly LockingTaskExecutorListener[],
-  method: keyof LockingTaskExecutorListener,
+  method: keyof EventDetails,
 ): boolean {
   return (
     channels[method].hasSubscribers || listeners.some((listener) => typeof listener[method] === 'function')
@@ -87,15 +100,15 @@ export function hasListeners(
 }
 
 /** Calls this method of every listener, and ignores what they throw. */
-export function notify<Method extends keyof LockingTaskExecutorListener>(
-  listeners: readonly LockingTaskExecutorListener[],
+export function notify<Method extends keyof EventDetails>(
+  listeners: readonly Methods[],
   method: Method,
-  event: Parameters<NonNullable<LockingTaskExecutorListener[Method]>>[0],
+  event: LockEvent & EventDetails[Method],
 ): void {
   if (channels[method].hasSubscribers) channels[method].publish(event)
   for (const listener of listeners) {
     try {
-      const result: unknown = listener[method]?.(event as never)
+      const result = listener[method]?.(event)
       // An async listener fits the type, so handle its rejection as well.
       void Promise.resolve(result).catch(() => undefined)
     } catch {

@@ -68,15 +68,6 @@ export function checkProvider<Provider>(provider: Provider, what = 'The first ar
   )
 }
 
-/** What an executor knows of a run. */
-export interface Run {
-  report?: LockReport
-  /** Aborts when the task must no longer start. */
-  readonly stopped?: AbortSignal
-  /** Set once the lock is acquired. */
-  lock?: HeldLock
-}
-
 /** A lock provider, or a lock that is lent to a nested task. */
 interface LockSource {
   acquire(configuration: CheckedLockConfiguration): Promise<Acquisition | Refusal | Skip>
@@ -86,34 +77,34 @@ interface LockSource {
  * Acquires a lock; with `wait`, tries again while it is held. If a signal aborts first, the lock is skipped as `aborted` or
  * `shutdown`.
  *
+ * @param run of an executor: `report` says where the lock's events go, and `shutdown` aborts when no task may start any more
  * @throws the errors of `provider.acquire`
  */
 export async function acquireLock(
   provider: LockSource,
   { configuration, wait, keepAlive, signal }: LockRequest,
-  run: Run = {},
+  { report, shutdown }: { readonly report?: LockReport; readonly shutdown?: AbortSignal } = {},
 ): Promise<HeldLock | Skip> {
   const { name, lockAtMostFor } = configuration
-  const { report, stopped } = run
-  const stoppedBefore = skipOf(stopped, signal)
-  if (stoppedBefore) return stoppedBefore
+  const skippedBefore = skipOf(shutdown, signal)
+  if (skippedBefore) return skippedBefore
   const answer = wait
-    ? await poll(() => provider.acquire(configuration), isFinal, wait, [stopped, signal])
+    ? await poll(() => provider.acquire(configuration), isFinal, wait, [shutdown, signal])
     : await provider.acquire(configuration)
-  const skip = skipOf(stopped, signal)
+  const skip = skipOf(shutdown, signal)
   if ('reason' in answer) {
-    if (!skip && answer.reason === 'slot-too-far-ahead')
-      throw slotTooFarAhead(name, Number(configuration.slot), answer.now)
-    return skip ?? (answer as Skip)
+    if (skip) return skip
+    if (answer.reason !== 'slot-too-far-ahead') return answer
+    throw slotTooFarAheadError(name, Number(configuration.slot), answer.now)
   }
   if (!skip && answer.lease.remaining() > 0) {
     const lock = new HeldLock(name, answer, report)
     if (keepAlive) lock.keepAlive(lockAtMostFor, keepAlive.atMost ?? Infinity)
-    if (signal) lock.stopWith(signal)
-    return (run.lock = lock)
+    if (signal) lock.abortWith(signal)
+    return lock
   }
   await answer.unlock('unused').catch(warn)
-  const skipped = skipOf(stopped, signal)
+  const skipped = skipOf(shutdown, signal)
   if (skipped) return skipped
   throw new LockError(
     'TIMEOUT',
@@ -122,8 +113,8 @@ export async function acquireLock(
   )
 }
 
-function skipOf(stopped: AbortSignal | undefined, signal: AbortSignal | undefined): Skip | undefined {
-  if (stopped?.aborted) return { reason: 'shutdown' }
+function skipOf(shutdown: AbortSignal | undefined, signal: AbortSignal | undefined): Skip | undefined {
+  if (shutdown?.aborted) return { reason: 'shutdown' }
   return signal?.aborted ? { reason: 'aborted' } : undefined
 }
 
@@ -133,7 +124,7 @@ function isFinal(answer: Acquisition | Refusal | Skip): boolean {
 }
 
 /** Creates the error for a slot that lies too far ahead of the storage's clock. Both are in milliseconds since 1970. */
-function slotTooFarAhead(name: string, slot: number, now: number): LockError {
+function slotTooFarAheadError(name: string, slot: number, now: number): LockError {
   const iso = (time: number): string => new Date(time).toISOString()
   return invalid(
     `The slot of lock '${name}', ${iso(slot)}, lies more than a minute ahead of the database's clock, which says ${iso(now)}; the clock of this process says ${iso(time.wall())} – correct the clock that is wrong. If both are right, pass the time at which this run was due as the slot.`,
@@ -142,14 +133,14 @@ function slotTooFarAhead(name: string, slot: number, now: number): LockError {
 }
 
 /**
- * Repeats an attempt until its outcome is final, `atMost` is over, or a signal aborts. Durations are in milliseconds.
+ * Repeats an attempt until its result is final, `atMost` is over, or a signal aborts. Durations are in milliseconds.
  *
- * @returns the last outcome
+ * @returns the last result
  * @throws what `attempt` throws, at once
  */
 export async function poll<T>(
   attempt: () => Promise<T>,
-  isFinal: (outcome: T) => boolean,
+  isFinal: (result: T) => boolean,
   { atMost, interval }: { readonly atMost: number; readonly interval: number },
   signals: readonly (AbortSignal | undefined)[] = [],
 ): Promise<T> {
@@ -157,10 +148,10 @@ export async function poll<T>(
   const given = signals.filter((signal) => signal !== undefined)
   const lease = new Lease(atMost)
   for (;;) {
-    const outcome = await attempt()
+    const result = await attempt()
     const left = lease.remaining()
-    if (left === 0 || isFinal(outcome)) return outcome
+    if (left === 0 || isFinal(result)) return result
     await sleep(Math.min(left, time.jittered(interval)), ...given)
-    if (given.some(({ aborted }) => aborted)) return outcome
+    if (given.some(({ aborted }) => aborted)) return result
   }
 }

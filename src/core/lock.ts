@@ -28,7 +28,7 @@ export interface LockConfiguration {
   readonly name: string
   /**
    * The lock expires after this long, even if its holder has died. Choose a duration well above the longest run: a task that
-   * outlives its lock may run twice at the same time.
+   * outlives its lock may run twice at the same time. At least two milliseconds.
    */
   readonly lockAtMostFor: Duration
   /**
@@ -177,7 +177,7 @@ export interface ActiveLock {
   extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<void>
 }
 
-/** The outcome of a task: its value if it ran here, or why it was skipped. */
+/** The result of a call: the task's value if it ran here, or why it was skipped. */
 export type TaskResult<T> =
   { readonly executed: true; readonly value: T } | ({ readonly executed: false } & Skip)
 
@@ -209,7 +209,7 @@ export interface Lock extends ActiveLock {
   unlock(options?: {
     /**
      * How the run under the lock ended, to be recorded in the row. `unused`: nothing ran, so the lock is released at once, and its
-     * slot can be acquired again. Default: none; the row then records `unlocked`.
+     * slot can be acquired again. Default: no outcome; the row then records `unlocked`.
      */
     readonly outcome?: 'succeeded' | 'failed' | 'unused' | undefined
   }): Promise<void>

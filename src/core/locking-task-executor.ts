@@ -5,7 +5,7 @@ import {
   type LockRequest,
   type TaskConfiguration,
 } from './configuration'
-import { aDuration } from './duration'
+import { aDuration, aLease } from './duration'
 import { invalid, shutdownError, skipError, warn } from './errors'
 import type { HeldLock } from './held-lock'
 import {
@@ -17,7 +17,7 @@ import {
   type TaskFinishedEvent,
 } from './listener'
 import type { Duration, Skip, Task, TaskContext, TaskResult } from './lock'
-import { acquireLock, checkProvider, type LockProvider, type Run } from './lock-provider'
+import { acquireLock, checkProvider, type LockProvider } from './lock-provider'
 import { checkOptions, type OptionChecks } from './options'
 import { lendLock, runInScope, scopesOf } from './scope'
 import { inTime, Lease, time, whenOver } from './time'
@@ -34,7 +34,7 @@ export interface LockingTaskExecutorOptions {
 }
 
 export const EXECUTOR_OPTIONS = {
-  defaultLockAtMostFor: aDuration,
+  defaultLockAtMostFor: aLease,
   defaultLockAtLeastFor: aDuration,
   listeners: checkListeners,
 } satisfies OptionChecks<LockingTaskExecutorOptions>
@@ -67,11 +67,6 @@ export function checkShutdown(options: ShutdownOptions): { timeout: number; abor
   )
 }
 
-/** One run of a task, from its attempt to acquire the lock until the lock is released. */
-interface TaskRun extends Run {
-  readonly event: LockEvent
-}
-
 /** Runs each task under its lock: skips the task if the lock is refused, and always releases the lock afterwards. */
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
@@ -79,9 +74,14 @@ export class LockingTaskExecutor {
   #locks: Pick<LockProvider, 'acquire' | 'drain'> | undefined
   readonly #listeners: readonly LockingTaskExecutorListener[]
   readonly #defaults: DefaultDurations
-  readonly #runs = new Map<Promise<unknown>, TaskRun>()
-  /** Aborts when no more runs may start. */
-  readonly #stop = new AbortController()
+  /** The runs that have not ended, each with the name of its lock. */
+  readonly #runs = new Map<Promise<unknown>, string>()
+  /** The locks of the tasks that are running. */
+  readonly #held = new Set<HeldLock>()
+  /** Aborts when no more tasks may start. */
+  readonly #shutdown = new AbortController()
+  /** Whether a shutdown has aborted the signals of the running tasks. */
+  #hasAbortedTasks = false
 
   /**
    * @throws LockError `INVALID_CONFIGURATION` if `provider` is not a lock provider, for unknown options and impossible durations,
@@ -111,16 +111,18 @@ export class LockingTaskExecutor {
     const { name } = request.configuration
     checkTask(task, name)
     const event: LockEvent = { name, configuration: request.configuration }
-    const run: TaskRun = { event, stopped: this.#stop.signal }
-    const ended = this.#execute(request, run, task)
-    this.#runs.set(ended, run)
-    const result = await ended.finally(() => this.#runs.delete(ended))
-    return result.executed ? result : skipped(result, request, event)
+    const run = this.#execute(request, event, task)
+    this.#runs.set(run, name)
+    const result = await run.finally(() => this.#runs.delete(run))
+    return result.executed ? result : reportSkip(result, request, event)
   }
 
-  async #execute<T>(request: LockRequest, run: TaskRun, task: Task<T>): Promise<TaskResult<T>> {
-    const lock = await this.#acquire(request, run)
+  async #execute<T>(request: LockRequest, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
+    const lock = await this.#acquire(request, event)
     if ('reason' in lock) return { executed: false, ...lock }
+    this.#held.add(lock)
+    // A shutdown may have begun after the lock was acquired, for example in a listener.
+    if (this.#hasAbortedTasks) lock.abort(shutdownError(lock.name))
     const context: TaskContext = {
       lock,
       // A getter, because the signal is created only if the task reads it.
@@ -129,7 +131,6 @@ export class LockingTaskExecutor {
       },
     }
     let end: Pick<TaskFinishedEvent, 'outcome' | 'error'> = { outcome: 'succeeded' }
-    const { event } = run
     const started = time.now()
     notify(this.#listeners, 'onTaskStarted', event)
     try {
@@ -142,12 +143,13 @@ export class LockingTaskExecutor {
       const duration = time.now() - started
       notify(this.#listeners, 'onTaskFinished', { ...event, duration, ...end })
       await this.#release(lock, event, end.outcome)
+      this.#held.delete(lock)
     }
   }
 
-  async #acquire(request: LockRequest, run: TaskRun): Promise<HeldLock | Skip> {
-    if (this.#stop.signal.aborted) return { reason: 'shutdown' }
-    const { event } = run
+  async #acquire(request: LockRequest, event: LockEvent): Promise<HeldLock | Skip> {
+    const shutdown = this.#shutdown.signal
+    if (shutdown.aborted) return { reason: 'shutdown' }
     const around = scopesOf(this.#provider, event.name)
     const outer = around.find(({ lock }) => lock.remaining() > 0)
     if (outer) {
@@ -155,16 +157,15 @@ export class LockingTaskExecutor {
       const { signal } = outer.lock
       // eslint-disable-next-line @typescript-eslint/require-await -- what it throws becomes a rejection
       const source = { acquire: async () => lendLock(outer, around, request.configuration.slot) }
-      const lock = await acquireLock(source, request, run)
-      if (!('reason' in lock)) lock.stopWith(signal)
+      const lock = await acquireLock(source, request, { shutdown })
+      if (!('reason' in lock)) lock.abortWith(signal)
       return lock
     }
     const listeners = this.#listeners
-    run.report = { event, listeners }
     notify(listeners, 'onLockAttempt', event)
     try {
       this.#locks ??= this.#provider.forCaller?.() ?? this.#provider
-      const lock = await acquireLock(this.#locks, request, run)
+      const lock = await acquireLock(this.#locks, request, { report: { event, listeners }, shutdown })
       if ('reason' in lock) notify(listeners, 'onLockNotAcquired', { ...event, ...lock })
       else notify(listeners, 'onLockAcquired', event)
       return lock
@@ -222,16 +223,17 @@ export class LockingTaskExecutor {
     const { timeout, abortAfter } = checkShutdown(options)
     const lease = new Lease(timeout)
     const goingOn = lease.lasting(abortAfter)
-    this.#stop.abort()
+    this.#shutdown.abort()
     const runs = [...this.#runs]
     const abort = (): void => {
-      for (const [, { lock }] of runs) lock?.stop(shutdownError(lock.name))
+      this.#hasAbortedTasks = true
+      for (const lock of this.#held) lock.abort(shutdownError(lock.name))
     }
     const cancelAbort = whenOver(() => goingOn.remaining(), abort)
-    const ended = Promise.allSettled(runs.map(([end]) => end))
+    const ended = Promise.allSettled(runs.map(([run]) => run))
     await inTime(ended, lease.remaining(), () => new Error('not ended')).catch(abort)
     cancelAbort()
-    const late = runs.filter(([end]) => this.#runs.has(end)).map(([, { event }]) => event.name)
+    const late = runs.filter(([run]) => this.#runs.has(run)).map(([, name]) => name)
     await this.#locks?.drain?.(lease.remaining())
     // A nested task has the name of the task around it.
     return [...new Set(late)]
@@ -239,7 +241,7 @@ export class LockingTaskExecutor {
 }
 
 /** Reports a skip as `onSkip` specifies: calls the function, or throws. */
-async function skipped(
+async function reportSkip(
   result: { readonly executed: false } & Skip,
   { onSkip }: LockRequest,
   event: LockEvent,

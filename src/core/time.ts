@@ -113,6 +113,11 @@ export class Lease {
     this.#until = this.#began + duration
   }
 
+  /** Returns the lease that ends later, because an extension must not shorten a lease. */
+  static longer<AnyLease extends Pick<Lease, 'remaining'>>(current: AnyLease, extended: AnyLease): AnyLease {
+    return extended.remaining() > current.remaining() ? extended : current
+  }
+
   /** Returns how many milliseconds are left; 0 when the lease is over. */
   remaining(): number {
     return Math.max(0, this.#until - this.#clock.now())

@@ -1,11 +1,12 @@
 import { lastDue, time, type CronTimeLike } from '../core/internal'
+import type { ShedLockModuleOptions } from './shed-lock-module-options'
 
 /** The class `CronTime` of the package `cron`. */
-export type CronTimeClass = new (...args: never[]) => CronTimeLike
+export type CronTimeClass = NonNullable<ShedLockModuleOptions['cronTime']>
 
 /** The metadata that `@Cron` sets on a method. */
 interface CronOptions {
-  readonly cronTime: unknown
+  readonly cronTime: string | Date
   readonly name?: string
   readonly timeZone?: string
   readonly utcOffset?: number
@@ -57,8 +58,10 @@ export class CronSlots {
   #cronTimeOf(options: CronOptions): CronTimeLike {
     const job = this.#registry?.getCronJobs?.().get(this.#nameOf(options) ?? options.name ?? '')
     if (job) return job.cronTime
-    const { cronTime, timeZone = null, utcOffset = null } = options
-    return new this.CronTime(...([cronTime, timeZone, utcOffset] as never[]))
+    const { cronTime, timeZone = null, utcOffset } = options
+    return utcOffset === undefined
+      ? new this.CronTime(cronTime, timeZone, null)
+      : new this.CronTime(cronTime, null, utcOffset)
   }
 
   /** Finds the name of the method's job, which is random unless `@Cron` has one. */

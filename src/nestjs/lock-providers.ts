@@ -55,7 +55,8 @@ export function lockProvidersFor(options: ShedLockModuleOptions, modules: Module
   const { lockProvider, lockProviders = {} } = options
   const first =
     typeof lockProvider === 'function'
-      ? new LazyLockProvider(() => lockProvider(ormClient(modules) as never))
+      ? // Only its author knows the class of the client that is found when the application starts.
+        new LazyLockProvider(() => (lockProvider as (client: object) => LockProvider)(ormClient(modules)))
       : lockProvider
   return new Map([[undefined, first], ...Object.entries(lockProviders)])
 }

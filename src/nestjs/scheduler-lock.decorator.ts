@@ -64,7 +64,7 @@ function decorateLegacy(
       "@SchedulerLock is not on a method – put it on a method, and on a class use @SchedulerLockDefaults. (With standard decorators, Nest's applyDecorators cannot pass it on: put it on the method itself.)",
     )
   }
-  if (typeof descriptor?.value !== 'function' || typeof prototype === 'function') throw notLockable(key)
+  if (typeof descriptor?.value !== 'function' || typeof prototype === 'function') throw notLockableError(key)
   injectExecutors(prototype)
   addLock(prototype, key, options)
   // Change the descriptor in place, because applyDecorators ignores one that a decorator returns.
@@ -76,7 +76,7 @@ function decorateStandard(
   context: ClassMethodDecoratorContext<object>,
   options: SchedulerLockOptions,
 ): Method {
-  if ((context.kind as string) !== 'method' || context.static) throw notLockable(context.name)
+  if ((context.kind as string) !== 'method' || context.static) throw notLockableError(context.name)
   const locked = lockedMethod(method as Method, context.name, options)
   // The class does not exist yet, so nothing can be injected into it. Mark each instance instead, so that the module finds it.
   context.addInitializer(function () {
@@ -88,7 +88,7 @@ function decorateStandard(
   return locked
 }
 
-function notLockable(key: string | symbol): Error {
+function notLockableError(key: string | symbol): Error {
   return invalid(
     `@SchedulerLock cannot lock '${String(key)}' – put it on an instance method, not on a property, an accessor or a static method.`,
   )

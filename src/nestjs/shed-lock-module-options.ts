@@ -29,7 +29,12 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
    * The class `CronTime` of the package `cron`, which `@nestjs/schedule` uses. With it, every method with `@Cron` and
    * `@SchedulerLock` runs once for each time at which it is due, even if the instances' clocks differ. Default: no slots.
    */
-  readonly cronTime?: (new (...args: never[]) => CronTimeLike) | undefined
+  readonly cronTime?:
+    | {
+        new (source: string | Date, timeZone: string | null, utcOffset: null): CronTimeLike
+        new (source: string | Date, timeZone: null, utcOffset: number): CronTimeLike
+      }
+    | undefined
   /**
    * How long the application's shutdown waits for running tasks, and when it aborts their signals. Default:
    * `{ timeout: '10s', abortAfter: '5s' }`.

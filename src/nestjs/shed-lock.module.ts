@@ -57,7 +57,7 @@ export class ShedLockModule {
     const checks = { imports: anArray, inject: anArray, useFactory: aFunction }
     const { imports = [], inject = [], useFactory } = checkOptions(options, checks, 'ShedLockModule options')
     if (!useFactory) throw mustBe('useFactory', 'a function that returns the options')
-    return shedLockModule({ provide: SHED_LOCK_OPTIONS, inject, useFactory: useFactory as never }, imports)
+    return shedLockModule({ provide: SHED_LOCK_OPTIONS, inject, useFactory }, imports)
   }
 }
 

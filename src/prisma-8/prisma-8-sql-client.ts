@@ -32,9 +32,9 @@ export interface Prisma8ClientLike {
 /** The `tx` that `db.transaction` passes to its callback. */
 export interface Prisma8TransactionLike {
   /** Runs a plan and returns the number of rows it changed. */
-  execute(plan: never): PromiseLike<{ readonly affectedRows: number }>
+  execute(plan: unknown): PromiseLike<{ readonly affectedRows: number }>
   /** Runs a plan and returns its rows. */
-  query(plan: never): PromiseLike<unknown>
+  query(plan: unknown): PromiseLike<unknown>
   readonly invalidated: boolean
 }
 
@@ -103,7 +103,7 @@ const FOR_LINTS = ' /* one row, no limit */'
  * Builds a raw SQL plan. A plan must declare its result. One that declares a count serves both uses: it can also be queried, and its
  * rows then arrive as the driver returns them.
  */
-function planOf(tag: RawTag, text: string, values: readonly (string | number | null)[]): never {
+function planOf(tag: RawTag, text: string, values: readonly (string | number | null)[]): unknown {
   const [first = '', ...others] = `${text}${FOR_LINTS}`.split(PLACEHOLDER)
   const pieces = [first]
   const bound: (string | number)[] = []
@@ -118,7 +118,7 @@ function planOf(tag: RawTag, text: string, values: readonly (string | number | n
   })
   return tag(Object.assign(pieces, { raw: pieces }), ...bound)
     .affectedCount()
-    .build() as never
+    .build()
 }
 
 /** An error thrown by Prisma 8, or one of its causes, among which is the error thrown by `pg`. */

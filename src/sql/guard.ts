@@ -5,6 +5,7 @@ import {
   inMemory,
   invalid,
   LockError,
+  recordGuard,
   type ActiveLock,
 } from '../core/internal'
 import { Attempt } from './calls'
@@ -67,6 +68,7 @@ export async function guard(
 export async function guardTransaction(transaction: SqlClient, row: LockRow): Promise<void> {
   const { table, name: lockName, lockedBy } = row
   const { kind, statement } = table.statements.pin
+  recordGuard(row)
   const attempt = new Attempt(transaction, {}, lockName)
   const values = { name: lockName, lockedBy }
   let pinned: number

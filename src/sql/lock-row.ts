@@ -87,8 +87,7 @@ export class LockRow implements Acquisition {
     )
     if (changed === 0) return undefined
     if (lockAtLeastFor !== undefined) this.#atLeast = this.#atLeast.lasting(lockAtLeastFor)
-    if (lease.remaining() > this.lease.remaining()) this.lease = lease
-    return this.lease
+    return (this.lease = Lease.longer(this.lease, lease))
   }
 
   fencingToken(): Promise<number | undefined> {

@@ -27,7 +27,7 @@ export function plainText(status: number, body: string, headers: object = {}): R
   return answer(status, 'text/plain', `${body}\n`, headers)
 }
 
-/** What a page is about. Shown at the top, so that nobody mistakes production for staging. */
+/** What a page is about. Shown at the top, so that visitors do not mistake production for staging. */
 export interface Subject {
   readonly title: string | undefined
   /** Descriptions of the lock tables. */

@@ -3,7 +3,7 @@ import { plainText } from './answer'
 
 /**
  * What `authorize` returns. A visitor, or `true` for a visitor without a name, may see the page. For `undefined` or `null`, which mean
- * that nobody has signed in, the page answers 401; for `false` and any other value, 403.
+ * that the visitor has not signed in, the page answers 401; for `false` and any other value, 403.
  */
 export type Permission =
   | {

@@ -28,7 +28,7 @@ export interface LockPageOptions<Host = unknown> {
   /** How long after its last acquisition each lock is overdue: `{ report: '25h' }`. Default: no limits. */
   readonly overdueAfter?: Readonly<Record<string, Duration>> | undefined
   /**
-   * Shown in a band above the page, such as `Shop, production`, so that nobody mistakes one environment for another. The band is red if
+   * Shown in a band above the page, such as `Shop, production`, so that visitors do not mistake one environment for another. The band is red if
    * the title contains the word `production`, `prod` or `live`. Default: no band.
    */
   readonly title?: string | undefined

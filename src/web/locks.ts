@@ -9,7 +9,7 @@ import {
 
 /** What matters most about a lock. The page shows the locks in this order, trouble first. */
 export const LOCK_STATES = ['overdue', 'died', 'failed', 'ahead', 'held', 'paused', 'free'] as const
-/** States that need somebody's attention. */
+/** States that need attention. */
 export const TROUBLE: readonly LockState[] = ['overdue', 'died', 'failed', 'ahead']
 type LockState = (typeof LOCK_STATES)[number]
 
@@ -60,7 +60,7 @@ export async function readLocks(
   const locks = all.flatMap((each) => each.locks)
   const names = new Set(locks.map(({ name }) => name))
   const [provider = ''] = providers.keys()
-  // If a table could not be read, the lock may be in it, so report none as missing.
+  // If a table could not be read, a lock may be in it, so report no lock as missing.
   for (const [name, after] of failures.length === 0 ? overdueAfter : [])
     if (!names.has(name)) locks.push({ provider, name, state: 'overdue', overdueAfter: after })
   return { places, locks: locks.sort(troubleFirst), failures }

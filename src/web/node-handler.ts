@@ -9,7 +9,7 @@ export type NodeRequest = IncomingMessage | { readonly raw: IncomingMessage }
 /**
  * Creates a handler that serves the page on Node's servers: for `(request, response)` of Express, Fastify, NestJS and `http.createServer`.
  * `authorize` gets the framework's request as its second argument. If `authorize` has sent a response itself, such as a redirect, the
- * page sends none.
+ * page sends nothing.
  *
  * @returns a function that resolves when the response has been sent, and never rejects
  */

@@ -79,7 +79,7 @@ function filterForm(q: string, isFiltering: boolean): Markup {
 ${!isFiltering && markup`<input type="hidden" name="refresh" value="off">`}<button>Filter</button></form>`
 }
 
-/** The first link looks like the field that it opens. */
+/** Styles the first link as the field that it opens. */
 function filterLinks(q: string): Markup {
   return markup`<p class="filter"><a class="field" href="${link({ q, refresh: 'filter' })}" aria-label="Filter by name, state or owner${q && `: ${q}`}">${q || 'Name, state or owner'}</a>
 ${q && markup`<a href="${link({})}">Show all</a>`}</p>`
@@ -138,8 +138,8 @@ function lastRun({ outcome, endedAt, duration }: LastRun): Part {
 function action({ name, provider, record }: PageLock): Markup {
   const action = actionFor(record)
   const address = link({ action, provider, name, ...seen(record) })
-  const look = action === 'release' && markup` class="danger"`
-  return markup`<a href="${address}"${look} aria-label="${action} ${name}">${action}</a>`
+  const danger = action === 'release' && markup` class="danger"`
+  return markup`<a href="${address}"${danger} aria-label="${action} ${name}">${action}</a>`
 }
 
 // Explicit roles, because browsers drop the implicit ones when a row is styled as a card.

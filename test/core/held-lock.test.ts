@@ -4,6 +4,7 @@ import {
   HeldLock,
   Lease,
   LockError,
+  recordGuard,
   type Acquisition,
   type LockingTaskExecutorListener,
 } from '../../src/core/internal'
@@ -54,9 +55,11 @@ describe('the acquisition behind a lock', () => {
   it('is named as a cause if it could not be released in time, once a transaction used it as a guard', async () => {
     const cause = new Error('no answer')
     const timeout = new LockError('TIMEOUT', 'The database did not answer.', { lockName: 'job', cause })
-    const lock = lockOf(acquisition({ unlock: () => Promise.reject(timeout) }))
+    const given = acquisition({ unlock: () => Promise.reject(timeout) })
+    const lock = lockOf(given)
+    expect(acquisitionOf(lock)).toBe(given)
     await expect(lock.unlock()).rejects.toBe(timeout)
-    acquisitionOf(lock)
+    recordGuard(given)
     const guarded = lock.unlock()
     await expect(guarded).rejects.toEqual(lockError('TIMEOUT', /not answer\. Or a transaction with a guard/))
     await expect(guarded).rejects.toMatchObject({ lockName: 'job', cause })
@@ -65,8 +68,9 @@ describe('the acquisition behind a lock', () => {
   it.each([new Error('no'), new LockError('DATABASE_ERROR', 'no')])(
     'is no cause of %p, even if it was a guard',
     async (error) => {
-      const lock = lockOf(acquisition({ unlock: () => Promise.reject(error) }))
-      acquisitionOf(lock)
+      const given = acquisition({ unlock: () => Promise.reject(error) })
+      const lock = lockOf(given)
+      recordGuard(given)
       await expect(lock.unlock()).rejects.toBe(error)
     },
   )
@@ -163,7 +167,7 @@ describe('an unlock', () => {
 
   it('is not why, if the loss was noticed before', async () => {
     const lock = lockOf(acquisition())
-    lock.stopWith(new AbortController().signal)
+    lock.abortWith(new AbortController().signal)
     await jest.advanceTimersByTimeAsync(MINUTE)
     await lock.unlock()
     const lost = lockError('LOCK_LOST', 'its lease is over, because the task ran longer than lockAtMostFor')
@@ -180,16 +184,44 @@ describe('the signal of a lock', () => {
 
   it('aborts with the reason of another signal that has aborted already', async () => {
     const lock = lockOf(acquisition())
-    lock.stopWith(AbortSignal.abort('why'))
+    lock.abortWith(AbortSignal.abort('why'))
     expect(lock.signal.reason).toBe('why')
     await lock.unlock()
   })
 
-  it('aborts with the end of the lock, if that came first', async () => {
+  const reasons = {
+    'the executor': (lock: HeldLock) => lock.abort('executor'),
+    'another signal': (lock: HeldLock) => lock.abortWith(AbortSignal.abort('signal')),
+    'a release': (lock: HeldLock) => lock.unlock(),
+    'the end of the lease': () => jest.advanceTimersByTimeAsync(MINUTE),
+  }
+  const first = {
+    'the executor': 'executor',
+    'another signal': 'signal',
+    'a release': lockError('NOT_LOCKED'),
+    'the end of the lease': lockError('LOCK_LOST'),
+  }
+  const names = Object.keys(reasons) as (keyof typeof reasons)[]
+  const pairs = names.flatMap((one) => names.map((other) => [one, other] as const))
+
+  it.each(pairs)('keeps the reason of %s, although %s follows before it is read', async (one, other) => {
     const lock = lockOf(acquisition())
+    // Watches the lease, which a lock does not do before its signal is read.
+    lock.abortWith(new AbortController().signal)
+    await reasons[one](lock)
+    await reasons[other](lock)
+    expect(lock.signal.reason).toEqual(first[one])
     await lock.unlock()
-    lock.stop('later')
-    expect(lock.signal.reason).toEqual(lockError('NOT_LOCKED'))
+  })
+
+  it.each(pairs)('that was read before keeps the reason of %s, although %s follows', async (one, other) => {
+    const lock = lockOf(acquisition())
+    const { signal } = lock
+    await reasons[one](lock)
+    await reasons[other](lock)
+    expect(signal.reason).toEqual(first[one])
+    expect(lock.signal).toBe(signal)
+    await lock.unlock()
   })
 })
 
@@ -199,7 +231,7 @@ describe('a lock that has ended', () => {
     await lock.unlock()
     const { signal } = new AbortController()
     const listen = jest.spyOn(signal, 'addEventListener')
-    lock.stopWith(signal)
+    lock.abortWith(signal)
     lock.keepAlive(MINUTE, 60 * MINUTE)
     expect(listen).not.toHaveBeenCalled()
     expect(jest.getTimerCount()).toBe(0)

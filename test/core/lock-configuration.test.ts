@@ -2,6 +2,9 @@ import { describe, expect, it } from '@jest/globals'
 import {
   checkLockConfiguration,
   checkTaskConfiguration,
+  InMemoryLockProvider,
+  leaderElection,
+  LockingTaskExecutor,
   type LockConfiguration,
 } from '../../src/core/internal'
 import { lockError } from '../lock-error'
@@ -73,6 +76,11 @@ describe('a lock configuration', () => {
     ],
     ['a negative lockAtMostFor', { lockAtMostFor: '-1s' }, /lockAtMostFor of lock 'job' is negative \(-1s\)/],
     ['a lockAtMostFor of 0', { lockAtMostFor: 0 }, /expire at once/],
+    [
+      'a lockAtMostFor of a millisecond',
+      { lockAtMostFor: 1 },
+      /^lockAtMostFor of lock 'job' is shorter than two milliseconds, so the lock would expire at once – /,
+    ],
     ['a negative lockAtLeastFor', { lockAtLeastFor: -1 }, /lockAtLeastFor of lock 'job' is negative/],
     [
       'a lockAtLeastFor above lockAtMostFor',
@@ -123,6 +131,21 @@ describe('a lock configuration', () => {
   it.each([null, undefined, 'job', 7])('is refused when it is %o', (configuration) => {
     expect(() => checkLockConfiguration(configuration as never)).toThrow(lockError('INVALID_CONFIGURATION'))
   })
+
+  it.each([0, 1, '1ms', 'PT0.0019S'])(
+    'has no lease of %s from a default, a call or an extension',
+    async (lease) => {
+      const provider = new InMemoryLockProvider()
+      const words = lockError('INVALID_CONFIGURATION', /ockAtMostFor.* is shorter than two milliseconds/)
+      expect(() => new LockingTaskExecutor(provider, { defaultLockAtMostFor: lease })).toThrow(words)
+      const executor = new LockingTaskExecutor(provider)
+      expect(() => executor.wrap({ name: 'job', lockAtMostFor: lease }, () => 1)).toThrow(words)
+      const election = { name: 'job', lockAtMostFor: lease }
+      expect(() => leaderElection(provider, election, { onElected: () => undefined })).toThrow(words)
+      const lock = await provider.lock(valid)
+      await expect(lock?.extend(lease)).rejects.toEqual(words)
+    },
+  )
 
   it('is refused with the name of its lock and of the option, if they are known', () => {
     const refused = (rest: object): unknown => {

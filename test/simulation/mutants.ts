@@ -6,8 +6,8 @@ const putBack: readonly Break[] = [
   {
     breaks: 'waiting does not stop at the shutdown',
     file: 'src/core/locking-task-executor.ts',
-    find: 'const run: TaskRun = { event, stopped: this.#stop.signal }',
-    replace: 'const run: TaskRun = { event, stopped: new AbortController().signal }',
+    find: 'report: { event, listeners }, shutdown })',
+    replace: 'report: { event, listeners } })',
   },
   {
     breaks: 'an extension with a late answer revives the lock',
