@@ -30,8 +30,7 @@ const FLOORS: Readonly<Record<string, { floors: readonly string[]; packages?: re
 const IMPORT_TABLE: readonly RegExp[] = [
   /^sql\/(index|internal)\.ts$/, // the doors of the folder
   /^sql\/dialects\/(index|\w+\/table)\.ts$/, // a dialect's data about its tables
-  /^sql\/sql-lock-provider\.ts$/, // assembles the parts
-  /^sql\/lock-table\.ts$/, // checks the table before the first lock
+  /^sql\/sql-lock-provider\.ts$/, // assembles the parts: hands in the check before the first lock
 ]
 
 /** Where a dialect may be called by its name, and why. */

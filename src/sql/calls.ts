@@ -3,13 +3,7 @@ import { uncountedError, type CallLimits } from './database-errors'
 import { Failure, failureKind, FAILURES, READ_ONLY, type ErrorCodes, type Handling } from './failures'
 import type { Pool } from './pool'
 import { COLUMN, readFlag, readNumber } from './results'
-import {
-  DriverError,
-  type SqlClient,
-  type SqlRow,
-  type SqlSession,
-  type StatementResult,
-} from './session'
+import { DriverError, type SqlClient, type SqlRow, type SqlSession, type StatementResult } from './session'
 import type { Sql, SqlValues } from './sql'
 
 // One call to the database: its time limit, its attempts, and what becomes of their sessions. What is done about a failure is in

@@ -64,7 +64,8 @@ export class LockRow implements Acquisition {
       this.#atLeast = new Lease(configuration.lockAtLeastFor)
       return this
     }
-    if (outcome === 'slot-too-far-ahead') return { reason: outcome, now: readTime(row ?? {}, COLUMN.now).getTime() }
+    if (outcome === 'slot-too-far-ahead')
+      return { reason: outcome, now: readTime(row ?? {}, COLUMN.now).getTime() }
     const holder = row && lockHolder(row)
     return holder ? { reason: outcome, holder } : { reason: outcome }
   }

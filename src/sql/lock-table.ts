@@ -1,13 +1,31 @@
 import { time, type LockError } from '../core/internal'
 import { callDatabase, type Attempt, type Database, type DatabaseCall } from './calls'
 import { databaseError } from './database-errors'
-import type { Dialect } from './dialects'
+import type { LockDialect } from './dialect'
+import type { DialectName } from './dialects'
 import type { TableSql } from './names'
 import { poolOf, type Pool } from './pool'
 import { DriverError, type SqlClient, type SqlRow } from './session'
 import type { LockValues, Sql } from './sql'
 import { lockStatements, type LockStatements } from './statements'
-import { findTable } from './table/check'
+
+/** A table as it was found. */
+export interface FoundTable {
+  /** The table in its schema; `undefined` if it is missing. */
+  readonly sql?: TableSql | undefined
+  /** Why the lock cannot be kept in this table. */
+  readonly problem?: LockError | undefined
+}
+
+/** All that a lock needs to know about its table besides its name. Handed in: locking does not depend on the rest of `sql/table`. */
+export interface TableCheck {
+  /** Whether the session decides in which schema an unnamed one is, so that the table has to be found. */
+  readonly dependsOnSession: boolean
+  /** Finds the table, and compares its columns with what the lock needs. @param cause of the problem */
+  readonly find: (attempt: Attempt, table: TableSql, cause: unknown) => Promise<FoundTable>
+  /** The native codes of errors for a missing privilege. */
+  readonly denied: readonly string[]
+}
 
 /**
  * One lock table in its database: finds it, sends its statements, and checks that it has the right columns. A session may have
@@ -29,8 +47,9 @@ export class LockTable implements Database {
    */
   constructor(
     readonly client: SqlClient,
-    readonly dialect: Dialect,
+    readonly dialect: LockDialect & { readonly name: DialectName },
     private readonly named: TableSql,
+    private readonly check: TableCheck,
     readonly timeLimit: number,
   ) {
     this.pool = poolOf(client)
@@ -41,7 +60,7 @@ export class LockTable implements Database {
 
   /** If a schema is named, or the database has no current one, the name means one table. */
   get #unchecked() {
-    return this.named.schema === undefined && this.dialect.table.schema ? 'nothing' : 'found'
+    return this.named.schema === undefined && this.check.dependsOnSession ? 'nothing' : 'found'
   }
 
   /**
@@ -68,7 +87,7 @@ export class LockTable implements Database {
       this.#known = this.#unchecked
       const problem = await check(error.cause).catch(() => undefined)
       if (problem) throw problem
-      throw databaseError(error, call, this.dialect.table.denied.includes(error.code ?? ''))
+      throw databaseError(error, call, this.check.denied.includes(error.code ?? ''))
     }
   }
 
@@ -80,7 +99,7 @@ export class LockTable implements Database {
   /** @returns why the lock cannot be kept in this table */
   async #check(attempt: Attempt, cause: unknown): Promise<LockError | undefined> {
     const before = this.sql
-    const { sql = this.named, problem } = await findTable(attempt, this.dialect, before, cause)
+    const { sql = this.named, problem } = await this.check.find(attempt, before, cause)
     // Another call was faster, and its session found another table.
     if (this.sql !== before && this.sql.schema !== sql.schema) return this.#check(attempt, cause)
     if (this.sql.schema !== sql.schema) {

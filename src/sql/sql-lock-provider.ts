@@ -18,6 +18,7 @@ import { LockTable } from './lock-table'
 import { checkLockedBy, defaultLockedBy, newOwner } from './owner'
 import { type LockTableOptions, TABLE_OPTIONS, tableSql, title } from './names'
 import type { SqlClient } from './session'
+import { tableCheck } from './table/check'
 import { TableOperations } from './table/operations'
 
 /** Options of every lock provider that keeps its locks in a table. */
@@ -127,9 +128,11 @@ export class SqlLockProvider extends LockProvider {
     const tier = known.untried ? ', never tested on a real server' : ''
     this.description = `the table ${title(table.names)} (${dialect.name}${tier})`
     this.#lockedBy = lockedBy
-    this.#table = new LockTable(client, known, table, Math.min(timeLimit, LONGEST_TIMEOUT))
+    this.#table = new LockTable(client, known, table, tableCheck(known), Math.min(timeLimit, LONGEST_TIMEOUT))
     this.#debts = new Debts(this.#table.pool)
-    this.table = new TableOperations(this.#table, lockedBy, (name, owner) => this.#row(name, [], owner))
+    this.table = new TableOperations(this.#table, known, lockedBy, (name, owner) =>
+      this.#row(name, [], owner),
+    )
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Dialect } from '../dialects'
 import { checkColumn, uncommittedError } from '../database-errors'
 import { parameter, render } from '../sql'
 import type { Attempt } from '../calls'
+import type { FoundTable, TableCheck } from '../lock-table'
 import { COLUMN, readFlag } from '../results'
 import type { SqlRow } from '../session'
 import { COLUMNS, columnType, LENGTHS } from './definition'
@@ -145,14 +146,6 @@ export async function otherSchemas(reader: Reader, dialect: Dialect, table: Tabl
   }
 }
 
-/** A table as it was found. */
-export interface FoundTable {
-  /** The table in its schema; `undefined` if it is missing. */
-  readonly sql?: TableSql | undefined
-  /** Why the lock cannot be kept in this table. */
-  readonly problem?: LockError | undefined
-}
-
 /**
  * Finds the table, and compares its columns with what the lock needs.
  *
@@ -178,6 +171,13 @@ export async function findTable(
   if (!fatal) return { sql }
   const code = fatal.code === 'TABLE_MISSING' ? 'TABLE_MISSING' : 'TABLE_MISMATCH'
   return { sql, problem: new LockError(code, fatal.message, { lockName, cause }) }
+}
+
+/** Returns the check of a table before its first lock. */
+export function tableCheck(dialect: Dialect): TableCheck {
+  const { schema, denied } = dialect.table
+  const find: TableCheck['find'] = (attempt, table, cause) => findTable(attempt, dialect, table, cause)
+  return { dependsOnSession: schema !== undefined, find, denied }
 }
 
 /**

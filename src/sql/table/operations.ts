@@ -32,12 +32,19 @@ import { readPlace, type Place } from './place'
  */
 export class TableOperations {
   readonly #table: LockTable
+  readonly #dialect: Dialect
   readonly #lockedBy: string
   readonly #newRow: (name: string, lockedBy: string) => LockRow
 
   /** @internal */
-  constructor(table: LockTable, lockedBy: string, newRow: (name: string, lockedBy: string) => LockRow) {
+  constructor(
+    table: LockTable,
+    dialect: Dialect,
+    lockedBy: string,
+    newRow: (name: string, lockedBy: string) => LockRow,
+  ) {
     this.#table = table
+    this.#dialect = dialect
     this.#lockedBy = lockedBy
     this.#newRow = newRow
   }
@@ -91,21 +98,21 @@ export class TableOperations {
    * @returns what is wrong, worst first, with the SQL that fixes it; an empty array if nothing is wrong
    */
   check(): Promise<TableFinding[]> {
-    const { dialect, sql } = this.#table
-    return this.#table.call({ attempt: (attempt) => inspectTable(attempt, dialect, sql) }, 'nothing')
+    const { sql } = this.#table
+    return this.#table.call({ attempt: (attempt) => inspectTable(attempt, this.#dialect, sql) }, 'nothing')
   }
 
   /** @internal Reads where the table is. */
   place(): Promise<Place> {
-    const { dialect, sql } = this.#table
-    const attempt = (current: Attempt): Promise<Place> => readPlace(current, dialect, sql)
+    const { sql } = this.#table
+    const attempt = (current: Attempt): Promise<Place> => readPlace(current, this.#dialect, sql)
     return this.#table.call({ isIdempotent: () => true, attempt }, 'nothing')
   }
 
   /** @internal Opens a session for questions about the server. */
   session(): { readonly dialect: Dialect; readonly attempt: Attempt } {
-    const { client, dialect } = this.#table
-    return { dialect, attempt: new Attempt(client, dialect) }
+    const dialect = this.#dialect
+    return { dialect, attempt: new Attempt(this.#table.client, dialect) }
   }
 
   /**
@@ -191,9 +198,9 @@ export class TableOperations {
     const before = await this.#problem()
     if (!before) return
     if (before.code !== 'TABLE_MISSING') throw before
-    const { dialect, sql } = this.#table
+    const { sql } = this.#table
     try {
-      for (const statement of tableDefinition(dialect, { ...sql.names, schema: sql.schema }).up)
+      for (const statement of tableDefinition(this.#dialect, { ...sql.names, schema: sql.schema }).up)
         await this.#table.call(
           { attempt: (attempt) => attempt.execute(raw(statement), {}, 'changed') },
           'nothing',
@@ -207,8 +214,9 @@ export class TableOperations {
   }
 
   #problem(cause?: unknown): Promise<LockError | undefined> {
-    const { dialect, sql } = this.#table
-    const attempt = async (current: Attempt) => (await findTable(current, dialect, sql, cause, false)).problem
+    const { sql } = this.#table
+    const attempt = async (current: Attempt) =>
+      (await findTable(current, this.#dialect, sql, cause, false)).problem
     return this.#table.call({ attempt }, 'nothing')
   }
 }
