@@ -2,6 +2,6 @@
 export { mssqlCode, mysqlCode, mysqlLiteral, postgresCode } from '../sql/internal'
 export type { Driver } from '../sql/internal'
 export { drivers } from './drivers'
-export { sqlClient } from './sql-client'
+export { readSockets, sqlClient } from './sql-client'
 export type { DriverClient, RunStatement } from './sql-client'
 export { isNotPrepared, nameAmong } from './statement-names'

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers'
 import { LockError } from '../core/internal'
 import {
   DriverError,
@@ -41,6 +42,14 @@ export interface DriverClient extends Omit<SqlClient, 'connect'> {
 type DriverSession = Awaited<ReturnType<DriverClient['connect']>>
 
 /**
+ * Lets the process read what its sockets have received. When a process was frozen, its timers fire before that, and its pool would
+ * lend a connection whose end it has not noticed yet.
+ */
+export function readSockets(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve))
+}
+
+/**
  * Creates the `SqlClient` that a `SqlLockProvider` needs, for a client on top of one of the drivers.
  *
  * ```ts
@@ -63,6 +72,7 @@ export function sqlClient(driver: Driver, client: RunStatement | DriverClient): 
   return {
     connect: async () => {
       try {
+        await readSockets()
         return new RenderingSession(driver, texts, await client.connect())
       } catch (error) {
         throw asDriverError(driver, error, false)

@@ -6,6 +6,7 @@ import {
   type LockingTaskExecutorOptions,
   type OptionChecks,
 } from '../core/internal'
+import { readSockets } from '../drivers/internal'
 import {
   dialectNamed,
   SQL_LOCK_PROVIDER_OPTIONS,
@@ -64,7 +65,7 @@ export function prismaLockProvider(
   const dialect = given ?? dialectNamed(dialectOfClient(client))
   const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
   const named = dialect.name === 'postgres'
-  const sql = prismaSqlClient(dialect.name, use ?? ((work) => work(client)), named)
+  const sql = prismaSqlClient(dialect.name, use ?? ((work) => readSockets().then(() => work(client))), named)
   const leave = {
     mysql: () => endReadOnlyConnection(client),
     mariadb: () => endReadOnlyConnection(client),

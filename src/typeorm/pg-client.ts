@@ -37,24 +37,33 @@ interface PgDriverLike {
   }
 }
 
-/** When a connection that is being opened was first seen, on the monotonic clock. */
-const connectingSince = new WeakMap<Partial<Socket>, number>()
+/** When each connection that a lock has made the pool open began, on the monotonic clock. */
+const openedAt = new WeakMap<Partial<Socket>, number>()
 /** In milliseconds. TCP repeats a lost request after a second. */
 const CONNECTS_WITHIN = 2_000
 
+function connectingSockets(driver: unknown): Partial<Socket>[] {
+  const clients = (driver as PgDriverLike).master?._clients ?? []
+  return clients.flatMap(({ connection }) => (connection?.stream?.connecting ? [connection.stream] : []))
+}
+
+/** Borrows a connection, and notes which one the pool opens for that, if it opens one. */
+function connectNoting<T>(driver: unknown, connect: () => Promise<T>): Promise<T> {
+  const before = new Set(connectingSockets(driver))
+  // The pool begins to open the connection before this returns.
+  const connected = connect()
+  for (const socket of connectingSockets(driver)) if (!before.has(socket)) openedAt.set(socket, time.now())
+  return connected
+}
+
 /**
- * Drops the clients whose host has not accepted the connection for seconds: unless `connectTimeoutMS` is set, they occupy the pool
- * until TCP gives up, after two minutes. Notes the others.
+ * Drops the clients that the pool has been opening for a lock, and whose host has not accepted the connection for seconds: unless
+ * `connectTimeoutMS` is set, they occupy the pool until TCP gives up, after two minutes. Those that it opens for the app stay.
  */
 function dropUnaccepted(driver: unknown): void {
-  for (const { connection } of (driver as PgDriverLike).master?._clients ?? []) {
-    const socket = connection?.stream
-    if (!socket?.connecting) continue
-    const since = connectingSince.get(socket) ?? time.now()
-    connectingSince.set(socket, since)
-    if (time.now() - since >= CONNECTS_WITHIN)
+  for (const socket of connectingSockets(driver))
+    if (time.now() - (openedAt.get(socket) ?? Infinity) >= CONNECTS_WITHIN)
       socket.destroy?.(new Error('the host did not accept the connection in time'))
-  }
 }
 
 /**
@@ -71,6 +80,7 @@ export function pgConnection(named: boolean): DriverConnection {
   )
   return {
     end: endPgClient,
+    connectNoting,
     dropUnaccepted,
     async run(on, text, values, { parameters }) {
       const client = on.connection as PgClientLike

@@ -40,9 +40,8 @@ export function queryRunnerClient(
           'The DataSource returned the query runner of an open transaction, whose rollback would undo a lock – pass the DataSource itself, not a proxy.',
         )
       try {
-        const connecting = queryRunner.connect()
-        driver.dropUnaccepted?.(dataSource.driver)
-        const connection = (await connecting) ?? {}
+        const connect = () => queryRunner.connect()
+        const connection = (await (driver.connectNoting?.(dataSource.driver, connect) ?? connect())) ?? {}
         const on = { dataSource, queryRunner, connection }
         const release = () => queryRunner.release()
         const end = () => {

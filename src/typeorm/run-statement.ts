@@ -16,7 +16,9 @@ export interface DriverConnection {
   run(on: RunnerConnection, text: string, values: unknown[], statement: Sql): Promise<StatementResult>
   /** Closes a connection, so that the pool opens a new one. */
   end?(connection: object): unknown
-  /** Drops connections that have been opening for too long, and notes the others. @param driver TypeORM's driver */
+  /** Borrows a connection, and notes which one the pool opens for that. @param driver TypeORM's driver */
+  connectNoting?<T>(driver: unknown, connect: () => Promise<T>): Promise<T>
+  /** Drops those that have been opening for too long. @param driver TypeORM's driver */
   dropUnaccepted?(driver: unknown): void
 }
 
