@@ -36,8 +36,8 @@ export interface Database {
   /** For one call, in milliseconds. */
   readonly timeLimit: number
   readonly pool: Pool
-  /** Names the row of a lock among those of all tables. */
-  rowKey(lockName: string | undefined): string
+  /** Names the table among those of all providers. */
+  readonly tableKey: string
 }
 
 /** One attempt of a call: sends statements one after another on one session, which it opens for the first. */
@@ -231,7 +231,7 @@ export async function attemptWithin<T>(
 ): Promise<T | Failure> {
   const { client, dialect, pool } = database
   const attempt = new Attempt(client, dialect, call.lockName)
-  const row = database.rowKey(call.lockName)
+  const row = `${database.tableKey} ${call.lockName}`
   const mayEndSilent = (): boolean => pool.mayEndSilent(row)
   const work = async (): Promise<T | Failure> => {
     try {
@@ -246,12 +246,11 @@ export async function attemptWithin<T>(
       return new Failure(kind, error)
     }
   }
-  const late = (after: number) => () => new NoAnswer(`no answer within ${Math.round(after)} ms`)
   const answer = work()
   try {
-    return await inTime(answer, limit, late(limit), keepsAlive).catch((error: unknown) => {
+    return await inTime(answer, limit, () => new NoAnswer(limit), keepsAlive).catch((error: unknown) => {
       if (limit >= last || call.isIdempotent?.()) throw error
-      return inTime(answer, last - limit, late(last), keepsAlive)
+      return inTime(answer, last - limit, () => new NoAnswer(last), keepsAlive)
     })
   } catch (error) {
     return new Failure('given-up', error, attempt.giveUp(mayEndSilent))
@@ -261,4 +260,9 @@ export async function attemptWithin<T>(
 /** Why an attempt was given up. */
 class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
+
+  /** @param limit in milliseconds */
+  constructor(limit: number) {
+    super(`no answer within ${Math.round(limit)} ms`)
+  }
 }

@@ -117,6 +117,8 @@ class Settlement implements PendingRelease {
 
 /** What one caller of a provider, or the provider itself, has to settle, until its drain. */
 export class Debts {
+  /** Whether no drain has begun. Otherwise the next acquisition needs another one of these. */
+  isOpen = true
   readonly #settlements = new Set<Settlement>()
   /** How many acquisitions may still add a debt. */
   #acquiring = 0
@@ -128,11 +130,6 @@ export class Debts {
   readonly #waiting = new Set<() => void>()
 
   constructor(private readonly pool: Pool) {}
-
-  /** Whether no drain has begun. Otherwise the next acquisition needs another one of these. */
-  get isOpen(): boolean {
-    return this.#endOfAttempts === Infinity
-  }
 
   /** Adds a debt to those of several creditors, unless one of them is closed. */
   static owe(debt: Debt, creditors: readonly Debts[], pool: Pool): void {
@@ -168,6 +165,7 @@ export class Debts {
    * then drops the rest, and sends nothing more. This is final.
    */
   async drain(timeout: number): Promise<void> {
+    this.isOpen = false
     this.#endOfAttempts = time.now() + timeout - Math.min(BEFORE_THE_END, timeout / 2)
     if (timeout > 0) {
       const settled = new Promise<void>((resolve) => this.#waiting.add(resolve))

@@ -133,7 +133,7 @@ export class LockRow implements Acquisition {
     this.#longest = lockAtMostFor
     // No spread, here or in a release, because it is 60 times as slow in V8. `#acquireAgain` runs rarely enough for it.
     const values = { name, lockedBy, lockAtMostFor, slot }
-    let write: AcquiringWrite | undefined
+    let write: Write | undefined
     let latest: Attempt | undefined
     const attempt = async (current: Attempt): Promise<StepResult> => {
       latest = current
@@ -143,11 +143,11 @@ export class LockRow implements Acquisition {
         if (current.isGivenUp) break
         const lease = new Lease(lockAtMostFor - CLOCK_STEP)
         const answer = runStep(step, values, current)
-        if (step.answer !== 'refusal') write = new AcquiringWrite(answer, table.dialect)
+        if (step.answer !== 'refusal') write = writeOf(answer, table.dialect)
         let result = await answer
         if (result?.outcome === 'already-run' && untilSucceeded) {
           const again = this.#acquireAgain(values, current)
-          write = new AcquiringWrite(again, table.dialect)
+          write = writeOf(again, table.dialect)
           result = await again
         }
         if (result?.outcome === 'slot-too-far-ahead') {
@@ -217,22 +217,21 @@ export class LockRow implements Acquisition {
   }
 }
 
-/** A statement that acquires the row, if it arrives. */
-class AcquiringWrite implements Write {
-  effect: Write['effect']
-  readonly answered: Promise<void>
-
-  constructor(answer: Promise<StepResult | undefined>, dialect: LockTable['dialect']) {
-    this.answered = answer.then(
+/** Notes what a statement did that acquires the row if it arrives. */
+function writeOf(answer: Promise<StepResult | undefined>, dialect: LockTable['dialect']): Write {
+  const write: { effect: Write['effect']; answered: Promise<void> } = {
+    effect: undefined,
+    answered: answer.then(
       (result) => {
-        this.effect = result?.outcome === 'acquired' ? 'acquired' : 'nothing'
+        write.effect = result?.outcome === 'acquired' ? 'acquired' : 'nothing'
       },
       (error: unknown) => {
         // Of an error that is not the database's own it is unknown whether the statement was executed.
         const isUnknown =
           error instanceof LockError || FAILURES[failureKind(dialect, error)].repeat === 'if harmless'
-        this.effect = isUnknown ? 'lost' : 'nothing'
+        write.effect = isUnknown ? 'lost' : 'nothing'
       },
-    )
+    ),
   }
+  return write
 }

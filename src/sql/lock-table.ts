@@ -6,7 +6,7 @@ import type { DialectName } from './dialects'
 import type { TableSql } from './names'
 import { poolOf, type Pool } from './pool'
 import { DriverError, type SqlClient, type SqlRow } from './session'
-import type { LockValues, Sql } from './sql'
+import { render, type LockValues, type Sql } from './sql'
 import { lockStatements, type LockStatements } from './statements'
 
 /** A table as it was found. */
@@ -38,6 +38,7 @@ export class LockTable implements Database {
   #known: 'nothing' | 'found' | 'right'
   /** The table where it was found. */
   sql: TableSql
+  tableKey: string
   /** Those of the table where it was found. Read them within a call. */
   statements: LockStatements
 
@@ -55,6 +56,7 @@ export class LockTable implements Database {
     this.pool = poolOf(client)
     this.#known = this.#unchecked
     this.sql = named
+    this.tableKey = render(named.table)
     this.statements = lockStatements(dialect, named)
   }
 
@@ -91,11 +93,6 @@ export class LockTable implements Database {
     }
   }
 
-  rowKey(lockName = ''): string {
-    const { schema = '', names } = this.sql
-    return JSON.stringify([schema, names.tableName, lockName])
-  }
-
   /** @returns why the lock cannot be kept in this table */
   async #check(attempt: Attempt, cause: unknown): Promise<LockError | undefined> {
     const before = this.sql
@@ -104,6 +101,7 @@ export class LockTable implements Database {
     if (this.sql !== before && this.sql.schema !== sql.schema) return this.#check(attempt, cause)
     if (this.sql.schema !== sql.schema) {
       this.sql = sql
+      this.tableKey = render(sql.table)
       this.statements = lockStatements(this.dialect, sql)
     }
     this.#known = problem ? this.#unchecked : 'right'

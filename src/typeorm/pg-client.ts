@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { time } from '../core/internal'
 import { nameAmong } from '../drivers/internal'
 import { DriverError, NOT_REPLICATED, type SqlRow } from '../sql/internal'
+import type { QueryRunnerLike } from './data-source-like'
 import { Preparation, runText, type DriverConnection } from './run-statement'
 
 // Everything that is special about pg.
@@ -42,17 +43,16 @@ const openedAt = new WeakMap<Partial<Socket>, number>()
 /** In milliseconds. TCP repeats a lost request after a second. */
 const CONNECTS_WITHIN = 2_000
 
-function connectingSockets(driver: unknown): Partial<Socket>[] {
-  const clients = (driver as PgDriverLike).master?._clients ?? []
-  return clients.flatMap(({ connection }) => (connection?.stream?.connecting ? [connection.stream] : []))
-}
-
 /** Borrows a connection, and notes which one the pool opens for that, if it opens one. */
-function connectNoting<T>(driver: unknown, connect: () => Promise<T>): Promise<T> {
-  const before = new Set(connectingSockets(driver))
-  // The pool begins to open the connection before this returns.
-  const connected = connect()
-  for (const socket of connectingSockets(driver)) if (!before.has(socket)) openedAt.set(socket, time.now())
+function connect(driver: unknown, queryRunner: QueryRunnerLike): Promise<unknown> {
+  const { _clients: clients = [] } = (driver as PgDriverLike).master ?? {}
+  let count = clients.length
+  const connected = queryRunner.connect()
+  // The pool has begun to open it, and has added its client.
+  for (; count < clients.length; count++) {
+    const socket = clients[count]?.connection?.stream
+    if (socket) openedAt.set(socket, time.now())
+  }
   return connected
 }
 
@@ -61,9 +61,11 @@ function connectNoting<T>(driver: unknown, connect: () => Promise<T>): Promise<T
  * `connectTimeoutMS` is set, they occupy the pool until TCP gives up, after two minutes. Those that it opens for the app stay.
  */
 function dropUnaccepted(driver: unknown): void {
-  for (const socket of connectingSockets(driver))
-    if (time.now() - (openedAt.get(socket) ?? Infinity) >= CONNECTS_WITHIN)
+  for (const { connection } of (driver as PgDriverLike).master?._clients ?? []) {
+    const socket = connection?.stream
+    if (socket?.connecting && time.now() - (openedAt.get(socket) ?? Infinity) >= CONNECTS_WITHIN)
       socket.destroy?.(new Error('the host did not accept the connection in time'))
+  }
 }
 
 /**
@@ -80,7 +82,7 @@ export function pgConnection(named: boolean): DriverConnection {
   )
   return {
     end: endPgClient,
-    connectNoting,
+    connect,
     dropUnaccepted,
     async run(on, text, values, { parameters }) {
       const client = on.connection as PgClientLike

@@ -40,8 +40,8 @@ export function queryRunnerClient(
           'The DataSource returned the query runner of an open transaction, whose rollback would undo a lock – pass the DataSource itself, not a proxy.',
         )
       try {
-        const connect = () => queryRunner.connect()
-        const connection = (await (driver.connectNoting?.(dataSource.driver, connect) ?? connect())) ?? {}
+        const connecting = driver.connect?.(dataSource.driver, queryRunner) ?? queryRunner.connect()
+        const connection = ((await connecting) as object | undefined) ?? {}
         const on = { dataSource, queryRunner, connection }
         const release = () => queryRunner.release()
         const end = () => {

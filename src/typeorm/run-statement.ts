@@ -17,7 +17,7 @@ export interface DriverConnection {
   /** Closes a connection, so that the pool opens a new one. */
   end?(connection: object): unknown
   /** Borrows a connection, and notes which one the pool opens for that. @param driver TypeORM's driver */
-  connectNoting?<T>(driver: unknown, connect: () => Promise<T>): Promise<T>
+  connect?(driver: unknown, queryRunner: QueryRunnerLike): Promise<unknown>
   /** Drops those that have been opening for too long. @param driver TypeORM's driver */
   dropUnaccepted?(driver: unknown): void
 }
