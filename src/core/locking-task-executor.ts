@@ -93,7 +93,7 @@ export class LockingTaskExecutor {
     this.#listeners = checked.listeners ?? []
     this.#defaults = {
       lockAtMostFor: checked.defaultLockAtMostFor,
-      lockAtLeastFor: checked.defaultLockAtLeastFor ?? 0,
+      lockAtLeastFor: checked.defaultLockAtLeastFor,
     }
   }
 
