@@ -189,6 +189,9 @@ export class LockingTaskExecutor {
    * the arguments are passed through. The function always returns a promise and never throws synchronously; with `onError` the
    * promise never rejects, and resolves to `undefined`, which suits the types of croner and cron.
    *
+   * A job with neither `slot` nor `lockAtLeastFor` causes a process warning, `SHEDLOCK_NO_SLOT`, once for each name: a short run would
+   * be repeated by an instance whose timer fires a little later. `lockAtLeastFor: 0` says that this does no harm.
+   *
    * @throws LockError `INVALID_CONFIGURATION` at once, so that a typing mistake fails at start-up and not at 3 a.m.
    */
   wrap<This, Arguments extends unknown[], T>(
