@@ -31,7 +31,7 @@ export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFo
 /** Durations in milliseconds, for configurations that do not set them. */
 export interface DefaultDurations {
   readonly lockAtMostFor?: number | undefined
-  readonly lockAtLeastFor: number
+  readonly lockAtLeastFor?: number | undefined
 }
 
 /** The documented column is `varchar(64)`; MySQL without strict mode would silently cut a longer name. */

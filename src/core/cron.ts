@@ -3,10 +3,12 @@ import type { LockConfiguration } from './lock'
 import { timeOf } from './slots'
 import { time } from './time'
 
-/** A cron expression that can list the times at which it was due: croner's `Cron`, version 10 or later. */
+/** A cron expression that can compute when it is due: croner's `Cron`, version 6 or later. */
 export interface CronLike {
-  /** Returns the last times before the reference, latest first. */
-  previousRuns(count: number, reference?: Date): readonly Date[]
+  /** Returns the first time after the reference at which the expression is due. */
+  nextRun(reference?: Date): Date | null
+  /** Returns the last times before the reference, latest first. Croner has it since version 10. */
+  previousRuns?(count: number, reference?: Date): readonly Date[]
   /** With `interval`, each instance counts from its own last run, so the runs have no slots. */
   readonly options?: { readonly interval?: number | undefined } | undefined
 }
@@ -32,6 +34,19 @@ export interface CronTimeLike {
   }
 }
 
+/** What node-cron 4 passes to a task, and to listeners of `execution:missed`: its `TaskContext`. */
+export interface NodeCronContextLike {
+  /** When the fire was due; if the run was invoked, when that was. */
+  readonly date: Date
+  /** Missing in the context of a missed fire. */
+  readonly execution?:
+    | {
+        /** `scheduled`, or `invoked` by `task.execute()`. */
+        readonly reason: string
+      }
+    | undefined
+}
+
 /** How early a timer may fire, in milliseconds. */
 const TIMER_TOLERANCE = 50
 const SECOND = 1_000
@@ -40,53 +55,74 @@ const LONGEST_INTERVAL = 8 * 366 * 86_400 * SECOND
 
 /**
  * Returns the slot of a run that starts now: the latest time, not in the future, at which the cron expression was due. Every
- * instance with the same expression and time zone gets the same slot, unless one of them starts a whole interval late.
+ * instance with the same expression and time zone gets the same slot, unless one of them starts a whole interval late. Instances
+ * with different expressions, such as one that is computed when the process starts, get different slots: use `lockAtLeastFor` there.
  *
  * ```ts
  * const everyQuarter = new Cron('0,15,30,45 * * * *', { timezone: 'Europe/Berlin' })
  * executor.executeWithLock({ name: 'report', lockAtMostFor: '10m', slot: slotOf(everyQuarter) }, sendReport)
  * ```
  *
- * @param cron croner's `Cron`, or a `CronTime` of the package `cron`: `job.cronTime`
+ * @param cron croner's `Cron`, a `CronTime` of the package `cron`: `job.cronTime`, or the context that node-cron 4 passes to a task
  * @param now a time, as for a slot. Default: the clock of this process
- * @throws LockError `INVALID_CONFIGURATION` if the expression was never due, for a croner job with the option `interval`, or for
- *   anything but such an object
+ * @throws LockError `INVALID_CONFIGURATION` if the expression was never due, for a croner job with the option `interval`, for a run
+ *   that node-cron's `execute()` invoked, or for anything but such an object
  */
 export function slotOf(
-  cron: CronLike | CronTimeLike,
+  cron: CronLike | CronTimeLike | NodeCronContextLike,
   now: NonNullable<LockConfiguration['slot']> = time.wall(),
 ): Date {
-  const given = (typeof cron === 'object' ? cron : {}) as Partial<CronLike & CronTimeLike> | null
-  if (typeof (given?.previousRuns ?? given?.getNextDateFrom) !== 'function')
+  const given = (typeof cron === 'object' ? cron : {}) as Partial<
+    CronLike & CronTimeLike & NodeCronContextLike
+  > | null
+  if (given?.date) return dateOf(given as NodeCronContextLike)
+  if (typeof (given?.nextRun ?? given?.previousRuns ?? given?.getNextDateFrom) !== 'function')
     throw invalid(
-      "slotOf needs croner's Cron, or a CronTime of the package cron, not an expression – pass the object.",
+      'slotOf needs the Cron of croner (6 or later), a CronTime of the package cron (2.3 or later), or the context of node-cron 4 – pass this object, not an expression; for other versions and schedulers, pass a Cron or a CronTime with the same expression and time zone. To start a job by hand, use runNow.',
     )
-  const slot = lastDue(cron, Number(timeOf(now)))
+  const slot = lastDue(given as CronLike | CronTimeLike, Number(timeOf(now)))
   if (slot !== undefined) return new Date(slot)
   throw invalid(
-    'The cron expression was never due, so there is no slot – leave slot out, or correct the expression.',
+    'The cron expression was never due, so there is no slot – leave slot out, or correct the expression. (With croner before 10, a job that is stopped, or in the last of its maxRuns, has no slot either.)',
+  )
+}
+
+/** Returns when the fire was due. A run that was invoked has the time of the call, which is another one on each instance. */
+function dateOf({ date, execution }: NodeCronContextLike): Date {
+  if (execution?.reason !== 'invoked') return date
+  throw invalid(
+    "A run that node-cron's execute() started has no due time, so it did not run – call runNow(() => task.execute()). For missed fires, pass the job itself: task.on('execution:missed', job).",
   )
 }
 
 /** Returns the same time as `slotOf`, in milliseconds since 1970; `undefined` if the expression was never due. */
 export function lastDue(cron: CronLike | CronTimeLike, now: number): number | undefined {
   const latest = now + TIMER_TOLERANCE
-  if ('previousRuns' in cron) {
-    if (cron.options?.interval)
-      throw invalid(
-        "croner's option interval counts from the last run of each instance, so the runs have no slots – write the interval as an expression, such as '*/4 * * * * *', or leave slot out and set lockAtLeastFor.",
-      )
-    const next = (Math.floor(latest / SECOND) + 1) * SECOND
-    return cron.previousRuns(1, new Date(next))[0]?.getTime()
+  if ('getNextDateFrom' in cron) {
+    if (typeof cron.source !== 'string') {
+      const only = cron.source.toMillis()
+      return only <= latest ? only : undefined
+    }
+    // `sendAt` has already resolved the configured time zone or UTC offset.
+    const zone = cron.sendAt().zoneName ?? undefined
+    return lastBefore(latest, (start) => cron.getNextDateFrom(start, zone).toMillis())
   }
-  if (typeof cron.source !== 'string') {
-    const only = cron.source.toMillis()
-    return only <= latest ? only : undefined
-  }
-  // `sendAt` has already resolved the configured time zone or UTC offset.
-  const zone = cron.sendAt().zoneName ?? undefined
-  const next = (start: number): number => cron.getNextDateFrom(new Date(start), zone).toMillis()
-  // The package `cron` searches only forwards, and slowly, so start close to the result.
+  if (cron.options?.interval)
+    throw invalid(
+      "croner's option interval counts from the last run of each instance, so the runs have no slots – write the interval as an expression, such as '*/4 * * * * *', or leave slot out and set lockAtLeastFor.",
+    )
+  if (!cron.previousRuns) return lastBefore(latest, (start) => cron.nextRun(start)?.getTime() ?? Infinity)
+  const next = (Math.floor(latest / SECOND) + 1) * SECOND
+  return cron.previousRuns(1, new Date(next))[0]?.getTime()
+}
+
+/**
+ * Finds the last due time with a library that searches only forwards, and slowly: starts close to the result.
+ *
+ * @param nextAfter returns the first due time after another time
+ */
+function lastBefore(latest: number, nextAfter: (start: Date) => number): number | undefined {
+  const next = (start: number): number => nextAfter(new Date(start))
   for (let back = SECOND; back < 4 * LONGEST_INTERVAL; back *= 4) {
     let due = next(latest - back)
     if (due > latest) continue

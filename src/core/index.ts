@@ -36,6 +36,7 @@ export type {
   LockFailureEvent,
   LockingTaskExecutorListener,
   LockingTaskExecutorOptions,
+  NodeCronContextLike,
   Refusal,
   ShutdownOptions,
   Skip,

@@ -33,7 +33,7 @@ export interface LockConfiguration {
   readonly lockAtMostFor: Duration
   /**
    * The lock stays held for at least this long from its acquisition, even if the task ends sooner, so that an instance whose
-   * clock is late does not run a short job again. At most `lockAtMostFor`. Default 0.
+   * clock or timer is late does not run a short job again. At most `lockAtMostFor`. Default 0.
    */
   readonly lockAtLeastFor?: Duration | undefined
   /**

@@ -93,7 +93,7 @@ export class LockingTaskExecutor {
     this.#listeners = checked.listeners ?? []
     this.#defaults = {
       lockAtMostFor: checked.defaultLockAtMostFor,
-      lockAtLeastFor: checked.defaultLockAtLeastFor ?? 0,
+      lockAtLeastFor: checked.defaultLockAtLeastFor,
     }
   }
 
@@ -189,6 +189,9 @@ export class LockingTaskExecutor {
    * Creates a function that runs the task under the lock each time it is called, for schedulers that expect a callback. `this` and
    * the arguments are passed through. The function always returns a promise and never throws synchronously; with `onError` the
    * promise never rejects, and resolves to `undefined`, which suits the types of croner and cron.
+   *
+   * A job with neither `slot` nor `lockAtLeastFor` causes a process warning, `SHEDLOCK_NO_SLOT`, once for each name: a short run would
+   * be repeated by an instance whose timer fires a little later. `lockAtLeastFor: 0` says that this does no harm.
    *
    * @throws LockError `INVALID_CONFIGURATION` at once, so that a typing mistake fails at start-up and not at 3 a.m.
    */

@@ -7,10 +7,12 @@ import {
   type DefaultDurations,
   type TaskConfiguration,
 } from './configuration'
+import { sharedByEveryCopy } from './copies'
 import { invalid, warn } from './errors'
 import type { Task, TaskResult } from './lock'
 import { callByHand, runByHand, type CallByHand } from './scope'
 import { aFunction, checkOptions, mustBe, type OptionChecks } from './options'
+import { timeOf } from './slots'
 
 /** A task configuration for `wrap`. */
 export interface WrapConfiguration<This = unknown, Arguments extends unknown[] = never[]> extends Omit<
@@ -23,8 +25,9 @@ export interface WrapConfiguration<This = unknown, Arguments extends unknown[] =
    */
   readonly name: string | ((this: This, ...args: Arguments) => string)
   /**
-   * A function that derives the slot, the time at which the run was due, from the arguments that the scheduler passes. If it
-   * returns nothing, the call is refused. Default: no slots.
+   * A function that derives the slot, the time at which the run was due, from the arguments that the scheduler passes: `slotOf` with
+   * node-cron 4. If it returns nothing, the call is refused; `runNow` does not call it. Instances whose schedules differ have
+   * different slots, and all of them run: set `lockAtLeastFor` there, such as `'59m'` for one run an hour. Default: no slots.
    */
   readonly slot?: ((this: This, ...args: Arguments) => NonNullable<TaskConfiguration['slot']>) | undefined
   /**
@@ -60,10 +63,11 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
   return async function (this: This, ...args: Arguments) {
     try {
       const lockName = typeof name === 'function' ? name.apply(this, args) : name
-      // A slot function that returns nothing must not turn the call into one without a slot. NaN is refused.
-      const due = slot && ((slot.apply(this, args) as TaskConfiguration['slot']) ?? NaN)
-      const ofCall = { ...rest, name: lockName, slot: due }
-      const result = await executeJob(ofCall, (call) => execute(call, () => task.apply(this, args)))
+      const result = await executeJob(
+        { ...rest, name: lockName },
+        slot && (() => checkDue(slot.apply(this, args), lockName)),
+        (call) => execute(call, () => task.apply(this, args)),
+      )
       return onError ? undefined : result
     } catch (error) {
       if (!onError) throw error
@@ -83,14 +87,29 @@ function checkWrapConfiguration(configuration: WrapConfiguration, defaults: Defa
   const { name } = (configuration as WrapConfiguration | null | undefined) ?? {}
   const anyName = typeof name === 'function' ? 'made from arguments' : name
   const checked = checkOptions(configuration, WRAP_OPTIONS, 'lock configuration', anyName)
-  const { untilSucceeded, slot } = checked
+  const { untilSucceeded, slot, lockAtLeastFor } = { ...defaults, ...checked }
   if (untilSucceeded && !slot)
     throw invalid(
       `untilSucceeded of lock '${anyName}' needs slots – set slot to a function that returns the time at which the run was due.`,
       anyName,
     )
   lockRequest({ ...defaults, ...checked, name: anyName, slot: undefined, untilSucceeded: false })
+  if (!slot && lockAtLeastFor === undefined) warnOfRepeatedRuns(name ?? anyName)
   return checked
+}
+
+/** The names that this process has warned of. */
+const warned = sharedByEveryCopy('repeated-runs', () => new Set<string>())
+
+/** Warns once for each name, when the job is declared, because a test with one instance does not show what is missing. */
+function warnOfRepeatedRuns(name: unknown): void {
+  const text = String(name).replace(/\s+/g, ' ')
+  if (warned.has(text)) return
+  warned.add(text)
+  process.emitWarning(
+    `Lock '${text}' has neither slot nor lockAtLeastFor, so a short run may be repeated: the timers of two processes differ, and the later one finds the lock free again – set slot (for @Cron in NestJS: cronTime of ShedLockModule), or lockAtLeastFor, for example to '1m', or to 0 if repeated runs do no harm.`,
+    { code: 'SHEDLOCK_NO_SLOT' },
+  )
 }
 
 /** Accepts a name, or a function that builds it from the arguments of a call. */
@@ -135,19 +154,38 @@ export async function runNow<T>(call: () => T): Promise<TaskResult<ValueOf<Await
 }
 
 /**
+ * Returns what the slot function of a job has returned. If that is nothing, the call must not become one without a slot.
+ *
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function checkDue(
+  due: TaskConfiguration['slot'] | null,
+  lockName: string,
+): NonNullable<TaskConfiguration['slot']> {
+  if (due != null && !Number.isNaN(timeOf(due))) return due
+  throw invalid(
+    `'${lockName}' was called without a due time, so it did not run: its slot function returned no time – pass the due time or, if a person or other code started this run instead of the scheduler, call runNow(() => …).`,
+    lockName,
+    'slot',
+  )
+}
+
+/**
  * Executes one call of a job. If `runNow` has called it, the job runs without its slot, and `runNow` returns its result.
  *
+ * @param due returns the slot of this call; not called if `runNow` has called the job
  * @param execute gets the configuration of this call
  */
 export function executeJob<T>(
   configuration: TaskConfiguration,
+  due: (() => TaskConfiguration['slot']) | undefined,
   execute: (configuration: TaskConfiguration) => Promise<TaskResult<T>>,
 ): Promise<TaskResult<T>> {
   const byHand = callByHand()
   const isByHand = byHand?.isOpen === true
   if (isByHand) byHand.isOpen = false
   const result = execute(
-    isByHand ? { ...configuration, slot: undefined, untilSucceeded: undefined } : configuration,
+    isByHand ? { ...configuration, untilSucceeded: undefined } : { ...configuration, slot: due?.() },
   )
   if (isByHand) byHand.result = result
   return result

@@ -36,6 +36,7 @@ export interface SchedulerLockOptions<This = unknown, Arguments extends unknown[
   readonly provider?: string | undefined
   /**
    * A function that returns when the run was due, called like the function for the name. If it returns nothing, the call is refused.
+   * A method with neither slots nor `lockAtLeastFor` causes a process warning when the application starts, as `wrap` does.
    * `false` means that the method has no slots despite its `@Cron`, for example because it is also called by hand. Default:
    * the time at which its `@Cron` was last due, if the module has `cronTime`, otherwise no slot. `@Interval` and `@Timeout` have no
    * slots, because each instance counts from its own start.

@@ -1,4 +1,4 @@
-import { type Duration, executeJob, invalid, type TaskConfiguration } from '../core/internal'
+import { checkDue, type Duration, executeJob, invalid } from '../core/internal'
 import { executorsOf, injectExecutors, reserveExecutors } from './locking-task-executors'
 import {
   checkSchedulerLockDefaults,
@@ -100,13 +100,13 @@ function lockedMethod(method: Method, key: PropertyKey, options: SchedulerLockOp
     const executors = executorsOf(this, method.name)
     const { name, slot, provider, catchUp, ...configuration } = configurationOf(this, options)
     const lockName = typeof name === 'function' ? name.apply(this, args) : name
-    // A slot function that returns nothing must not turn the call into one without a slot. NaN is refused.
-    const due = slot
-      ? ((slot.apply(this, args) as TaskConfiguration['slot']) ?? NaN)
-      : slot === false
-        ? undefined
-        : executors.slots?.slotOf(this, key)
-    const result = await executeJob({ ...configuration, name: lockName, slot: due }, (call) =>
+    const due = () =>
+      slot
+        ? checkDue(slot.apply(this, args), lockName)
+        : slot === undefined
+          ? executors.slots?.slotOf(this, key)
+          : undefined
+    const result = await executeJob({ ...configuration, name: lockName }, due, (call) =>
       executors.get(provider).executeWithLock(call, async () => {
         const value = await method.apply(this, args)
         if (typeof (value as { subscribe?: unknown } | null | undefined)?.subscribe === 'function')

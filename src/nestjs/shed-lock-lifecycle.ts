@@ -82,9 +82,11 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
         `${option} of ${nameOf(instance, key)} needs slots – leave it out, or add a @Cron expression to the method and cronTime to ShedLockModule.forRoot, or set slot.`,
         typeof configuration.name === 'string' ? configuration.name : undefined,
       )
+    // Warns of a method with neither slots nor lockAtLeastFor, unless a method without a lock overrides it.
+    const checkedSlot = hasSlots || !isLocked(instance, key) ? () => 1 : undefined
     this.executors
       .get(provider)
-      .wrap({ ...configuration, untilSucceeded, slot: untilSucceeded ? () => 1 : undefined }, () => undefined)
+      .wrap({ ...configuration, untilSucceeded, slot: checkedSlot }, () => undefined)
     if (catchUp === undefined || !hasSlots || !isLocked(instance, key)) return
     const lastDue = (): number | undefined => {
       if (slot) return checkSlot((slot as () => unknown).call(instance) ?? NaN, 'slot')

@@ -27,7 +27,8 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   readonly lockProviders?: Readonly<Record<string, LockProvider>> | undefined
   /**
    * The class `CronTime` of the package `cron`, which `@nestjs/schedule` uses. With it, every method with `@Cron` and
-   * `@SchedulerLock` runs once for each time at which it is due, even if the instances' clocks differ. Default: no slots.
+   * `@SchedulerLock` runs once for each time at which it is due, even if the instances' clocks differ. Their expressions must not:
+   * a method whose expression is computed at start-up needs `slot: false` and `lockAtLeastFor`. Default: no slots.
    */
   readonly cronTime?:
     | {

@@ -10,7 +10,7 @@ import {
 import { afterTest } from '../after-test'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
-const lock = { name: 'report', lockAtMostFor: '10m' }
+const lock = { name: 'report', lockAtMostFor: '10m', lockAtLeastFor: 0 }
 let executor: LockingTaskExecutor
 
 beforeEach(() => {
@@ -54,6 +54,12 @@ describe('runNow', () => {
     })
     await expect(runNow(run)).rejects.toThrow('boom')
     expect(onError).toHaveBeenCalledTimes(1)
+  })
+
+  it('does not ask for the slot of a job, because there is no due time', async () => {
+    const slot = (fire: { due: Date }): Date => fire.due
+    const run = executor.wrap({ ...lock, slot }, () => 42)
+    expect(await runNow(() => run(undefined as never))).toEqual({ executed: true, value: 42 })
   })
 
   it.each([

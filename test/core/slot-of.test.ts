@@ -115,12 +115,44 @@ describe('the slot of a cron expression', () => {
     expect(slotOf(new Cron('*/15 * * * *', BERLIN), now)).toEqual(new Date('2026-11-21T12:00:00Z'))
   })
 
+  it('of node-cron is the date of a scheduled or missed fire, and none of a run that was invoked', () => {
+    const date = new Date('2026-11-21T12:00:00Z')
+    expect(slotOf({ date, execution: { reason: 'scheduled' } })).toBe(date)
+    // A listener to execution:missed gets a context without an execution.
+    expect(slotOf({ date })).toBe(date)
+    const invoked = { date, execution: { reason: 'invoked' } }
+    expect(() => slotOf(invoked)).toThrow(/execute\(\).*no due time.*runNow/)
+  })
+
+  it.each([
+    ['*/15 * * * *', '2026-11-21T12:14:59.990Z', '2026-11-21T12:15:00.000Z'],
+    ['0 9 * * 1-5', '2026-11-22T12:00:00.000Z', '2026-11-20T08:00:00.000Z'],
+    ['0 0 29 2 *', '2026-11-22T12:00:00.000Z', '2024-02-28T23:00:00.000Z'],
+  ])('of croner before 10, which has no previousRuns: %s at %s is %s', (expression, now, slot) => {
+    const cron = new Cron(expression, BERLIN)
+    const old = { options: cron.options, nextRun: (after: Date) => cron.nextRun(after) }
+    expect(slotOf(old, new Date(now)).toISOString()).toBe(slot)
+  })
+
+  it('of croner before 10 is an error that says what to do if its job is stopped', () => {
+    const stopped = { nextRun: () => null }
+    expect(() => slotOf(stopped)).toThrow(/croner before 10.*stopped/)
+  })
+
   it('is an error for an expression that was never due', () => {
-    const never = { previousRuns: () => [] }
+    const never = { previousRuns: () => [], nextRun: () => null }
     expect(() => slotOf(never)).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
   })
 
-  it.each(['*/5 * * * *', undefined, null, {}, 5])('refuses what is not a cron object: %p', (cron) => {
-    expect(() => slotOf(cron as never)).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
+  it.each([
+    ...['*/5 * * * *', undefined, null, {}, 5, 'manual'],
+    // croner 5, cron 1.
+    { next: () => null, previous: () => null },
+    { source: '* * * * *', sendAt: () => null, _getNextDateFrom: () => null },
+  ])('refuses what is not a cron object: %p', (cron) => {
+    const message = expect.stringMatching(/croner \(6 or later\).*cron \(2\.3 or later\).*node-cron 4/)
+    expect(() => slotOf(cron as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_CONFIGURATION', message }),
+    )
   })
 })

@@ -64,6 +64,9 @@ describe('wrap', () => {
     const slot = (due?: number): number => due ?? (undefined as never)
     const run = executor.wrap({ ...job, untilSucceeded: true, slot }, (due?: number) => due)
     await expect(run()).rejects.toEqual(invalid)
+    // Such as the date that is made of the word 'manual', which node-cron 3 passes.
+    for (const due of [undefined, null, NaN, new Date(NaN)])
+      await expect(run(due as never)).rejects.toThrow(/'job' was called without a due time.*runNow/)
     expect(await run(1_000)).toEqual({ executed: true, value: 1_000 })
     expect(await run(1_000)).toEqual({ executed: false, reason: 'already-run' })
   })

@@ -5,14 +5,23 @@ import { inspect } from 'node:util'
 /** Runs programs one after the other, in one process: most of the time of each would be spent with the loading of TypeORM. */
 const [, , report, ...programs] = process.argv
 
+/** A reader would copy what the library warns of. */
+let warning
+process.on('warning', (each) => {
+  if (each.code?.startsWith('SHEDLOCK_')) warning ??= each
+})
+
 for (const program of programs) {
   process.chdir(dirname(program))
   let error
   try {
     const { dataSource } = await import(program)
     if (basename(program) === 'data-source.mjs') await deploy(dataSource)
+    await new Promise(setImmediate)
+    if (warning) throw warning
   } catch (thrown) {
     error = inspect(thrown)
+    warning = undefined
   }
   appendFileSync(report, `${JSON.stringify({ program, error })}\n`)
 }

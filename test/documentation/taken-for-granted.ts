@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Test as TestOfNest } from '@nestjs/testing'
 import type { schedule as scheduleOfNodeCron } from 'node-cron'
-import type { LockingTaskExecutor as Executor } from 'shedlock-orm'
+import type { LockingTaskExecutor as Executor, slotOf as slotOfCron } from 'shedlock-orm'
 import type { Prisma8ClientLike, Prisma8TransactionLike } from 'shedlock-orm/prisma-8'
 import type { SqlLockProvider } from 'shedlock-orm/sql'
 import type { typeOrmLockProvider as providerOfTypeOrm } from 'shedlock-orm/typeorm'
@@ -42,6 +42,7 @@ declare global {
   }
   const executor: Executor
   const LockingTaskExecutor: typeof Executor
+  const slotOf: typeof slotOfCron
   const typeOrmLockProvider: typeof providerOfTypeOrm
   const schedule: typeof scheduleOfNodeCron
   /** A `FastifyInstance`, which is not installed here. */

@@ -17,6 +17,9 @@ export async function startApplication(metadata: ModuleMetadata): Promise<INestA
   return application
 }
 
-/** One with these locks and providers. */
+/** One with these locks and providers. Jobs without slots may run again at once, and are not warned of. */
 export const startWith = (options: ShedLockModuleOptions, ...providers: Provider[]) =>
-  startApplication({ imports: [ShedLockModule.forRoot(options)], providers })
+  startApplication({
+    imports: [ShedLockModule.forRoot({ defaultLockAtLeastFor: 0, ...options })],
+    providers,
+  })

@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common'
+import { Injectable, Logger, type Type } from '@nestjs/common'
 import { Cron, Interval } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
@@ -74,6 +74,51 @@ describe('@SchedulerLock beside @Cron, with cronTime', () => {
   test('has none without cronTime', async () => {
     const jobs = await start(new InMemoryLockProvider())
     expect(await inTurn(jobs, 'inside', 'inside')).toEqual(['ran', 'ran'])
+  })
+})
+
+describe('a method with neither slots nor lockAtLeastFor', () => {
+  const warningsOf = async (options: object, ...jobs: Type[]): Promise<string[]> => {
+    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
+    const lockProvider = new InMemoryLockProvider()
+    await startWith({ lockProvider, defaultLockAtLeastFor: undefined, ...options }, ...jobs)
+    const names = warning.mock.calls.map(([message]) => /'(.*?)'/.exec(String(message))?.[1] ?? '')
+    warning.mockRestore()
+    return names
+  }
+  const locked = (name: string, more: object = {}) =>
+    SchedulerLock({ name, lockAtMostFor: '1m', ...more }) as MethodDecorator
+  const atThree = Cron('0 3 * * *')
+
+  test('is warned of when the application starts', async () => {
+    expect(await warningsOf({}, jobWith(atThree, locked('cron')))).toEqual(['cron'])
+    const jobs = [
+      jobWith(atThree, locked('slots of @Cron')),
+      jobWith(atThree, locked('no slots', { slot: false })),
+      jobWith(Interval(1_000_000), locked('an interval')),
+    ]
+    expect(await warningsOf({ cronTime: CronTime }, ...jobs)).toEqual(['no slots', 'an interval'])
+  })
+
+  test('is not warned of if it has one of them, or the module a default', async () => {
+    const jobs = [
+      jobWith(locked('a slot', { slot: () => 1 })),
+      jobWith(atThree, locked('at least', { lockAtLeastFor: () => '1s' })),
+      jobWith(atThree, locked('known', { lockAtLeastFor: 0 })),
+    ]
+    expect(await warningsOf({}, ...jobs)).toEqual([])
+    const job = jobWith(atThree, locked('defaults'))
+    expect(await warningsOf({ defaultLockAtLeastFor: 0 }, job)).toEqual([])
+  })
+
+  test('is not warned of if another method without a lock overrides it', async () => {
+    class Heir extends jobWith(atThree, locked('overridden')) {
+      @Cron('0 3 * * *')
+      override run(): string {
+        return 'ran'
+      }
+    }
+    expect(await warningsOf({}, Heir)).toEqual([])
   })
 })
 

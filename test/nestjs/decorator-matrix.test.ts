@@ -53,7 +53,11 @@ describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', (
       const application = await startApplication({
         imports: [
           ScheduleModule.forRoot(),
-          ShedLockModule.forRoot({ lockProvider: provider, defaultLockAtMostFor: '1m' }),
+          ShedLockModule.forRoot({
+            lockProvider: provider,
+            defaultLockAtMostFor: '1m',
+            defaultLockAtLeastFor: 0,
+          }),
         ],
         providers: [jobProvider],
       })

@@ -2,7 +2,7 @@ import type { Provider } from '@nestjs/common'
 import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
 import { CronJob, CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider } from '../../src/core/internal'
+import { InMemoryLockProvider, runNow } from '../../src/core/internal'
 import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
@@ -49,6 +49,17 @@ describe('the slot is that of the scheduler', () => {
     for (const job of cronJobs.values()) job.setTime(AUGUST)
     await Promise.resolve(application.get(Jobs)[method]())
     expect(tried).toEqual(['01-01', '08-01'])
+  })
+
+  test('also if the job is started by hand, unless runNow starts it', async () => {
+    const { application, tried } = await start()
+    const job = application.get(SchedulerRegistry).getCronJob('named')
+    for (let calls = 1; calls <= 2; calls++) {
+      await job.fireOnTick()
+      await eventually(() => expect(tried).toHaveLength(calls))
+    }
+    expect(await runNow(() => job.fireOnTick())).toEqual({ executed: true, value: 'ran' })
+    expect(tried).toEqual(['01-01', '01-01', undefined])
   })
 
   test('after another job replaced the one of that name', async () => {

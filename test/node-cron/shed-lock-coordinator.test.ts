@@ -202,6 +202,19 @@ describe('with node-cron itself', () => {
     expect(runs).toBe(0)
   })
 
+  test('a run that execute() starts does not ask for a lock', async () => {
+    const asked: string[] = []
+    const refusing = providerOf(({ name }) => {
+      asked.push(name)
+      return Promise.resolve({ reason: 'held' })
+    })
+    const options = { name: 'job', distributed: true, runCoordinator: shedLockCoordinator(refusing) }
+    const task = cron.createTask('0 0 1 1 *', () => 'ran', options)
+    afterTest(() => task.destroy())
+    expect(await task.execute()).toBe('ran')
+    expect(asked).toEqual([])
+  })
+
   test('an instance that is 200 ms late runs nothing again, and misses nothing', async () => {
     const provider = await newProvider()
     // A scheduler on a busy machine may itself leave out a second. What it asked for is what has to run.

@@ -56,7 +56,10 @@ describeBackends(backends)('client extensions on $name', (backend) => {
       expect(result).toEqual({ executed: true, value: false })
       expect(await isFree(prisma)).toBe(true)
 
-      const wrapped = client.$wrapWithLock({ name: 'job' }, (left: number, right: number) => left + right)
+      const wrapped = client.$wrapWithLock(
+        { name: 'job', lockAtLeastFor: 0 },
+        (left: number, right: number) => left + right,
+      )
       expect(await wrapped(1, 2)).toEqual({ executed: true, value: 3 })
 
       const lock = await client.$lockProvider.lock({ name: 'job', lockAtMostFor: '1m' })

@@ -54,11 +54,12 @@ export const MONITORS = [...monitors.keys()]
 /** What the page warns of: the check-in is around the lock. */
 const around = `
 import * as Sentry from '@sentry/node'
-import nodeCron, { type TaskContext } from 'node-cron'
+import nodeCron from 'node-cron'
+import { slotOf } from 'shedlock-orm'
 
 Sentry.init({ dsn: process.env['SENTRY_DSN'] ?? '' })
 const send = executor.wrap(
-  { name: 'report', lockAtMostFor: '14m', slot: ({ date }: TaskContext) => date, onError: () => undefined },
+  { name: 'report', lockAtMostFor: '14m', slot: slotOf, onError: () => undefined },
   () => sendReport(),
 )
 Sentry.cron.instrumentNodeCron(nodeCron).schedule(${SOON}, send as never, { name: 'report' })
