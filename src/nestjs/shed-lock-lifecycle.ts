@@ -9,6 +9,7 @@ import { aDuration, checkShutdown, checkSlot, invalid, Lease, LockError, time } 
 import { schedulerOf } from './cron-slot'
 import { instancesOf, lockProvidersFor, placesOf, type LockProviders, type Modules } from './lock-providers'
 import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
+import { moveOutermost } from './outermost-modules'
 import { configurationOf, isLocked, locksOf, prototypesOf } from './scheduler-lock.decorator'
 import type { SchedulerLockOptions } from './scheduler-lock-options'
 import { checkModuleOptions, executorsFor, type ShedLockModuleOptions } from './shed-lock-module-options'
@@ -18,6 +19,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   private readonly providers: LockProviders
   readonly #logger = new Logger('ShedLock')
   readonly #catchUps: (() => Promise<void>)[] = []
+  #ended: Promise<void> | undefined
 
   /** @throws LockError `INVALID_CONFIGURATION` */
   constructor(
@@ -28,6 +30,12 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     checkModuleOptions(options)
     this.providers = lockProvidersFor(options, modules)
     executors.set(executorsFor(options, this.providers), options.cronTime)
+    moveOutermost(modules)
+  }
+
+  /** Gives the executors to all instances. Runs before all other hooks, in which locked methods may already be called. */
+  bind(): void {
+    for (const { instance } of instancesOf(this.modules)) bindExecutors(instance, this.executors)
   }
 
   /** Runs when all instances exist but no scheduler has started: `@nestjs/schedule` starts in `onApplicationBootstrap`. */
@@ -38,7 +46,6 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     for (const { instance } of instancesOf(this.modules)) {
       // A proxy whose target does not exist yet may throw.
       if (types.isProxy(instance)) continue
-      bindExecutors(instance, this.executors)
       this.executors.slots?.findScheduler(instance)
       for (const [key, lock] of locksOf(instance)) this.#check(instance, key, lock)
       for (const name of methodsOf(instance)) {
@@ -54,8 +61,20 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     for (const catchUp of this.#catchUps) void catchUp()
   }
 
-  /** Uses the last hook in which the database is still connected: TypeORM closes its pool in `onApplicationShutdown`. */
+  /** Waits for `shutDown` if @nestjs/core is loaded twice, because nothing then orders the calls of `onModuleDestroy`. */
   async beforeApplicationShutdown(): Promise<void> {
+    await this.shutDown()
+  }
+
+  /**
+   * Ends executors and providers once, however often the application is closed. Runs before the application's own hooks, because any of
+   * them may end the client.
+   */
+  shutDown(): Promise<void> {
+    return (this.#ended ??= this.#end())
+  }
+
+  async #end(): Promise<void> {
     const shutdown = checkShutdown(this.options.shutdown ?? {})
     const lease = new Lease(shutdown.timeout)
     const ending = this.executors.all().map((executor) => executor.shutdown(shutdown))

@@ -8,6 +8,7 @@ import {
 import { ModulesContainer } from '@nestjs/core'
 import { aFunction, anArray, checkOptions, LockingTaskExecutor, mustBe } from '../core/internal'
 import { LockingTaskExecutors } from './locking-task-executors'
+import { outermostModules } from './outermost-modules'
 import { ShedLockLifecycle } from './shed-lock-lifecycle'
 import { checkModuleOptions, type ShedLockModuleOptions } from './shed-lock-module-options'
 
@@ -19,6 +20,17 @@ export const SHED_LOCK_OPTIONS = Symbol.for('shedlock-orm.module-options')
 // Optional, because a loader such as tsx may load @nestjs/core a second time for us, as CommonJS, and the application does not know
 // the classes of that copy. Instances that Nest constructs from classes with legacy decorators still get their executors.
 const MODULES = { token: ModulesContainer, optional: true }
+
+const OUTERMOST_HOOKS: FactoryProvider = {
+  provide: Symbol('ShedLock hooks'),
+  inject: [ShedLockLifecycle],
+  useFactory: (lifecycle: ShedLockLifecycle) => ({
+    onModuleInit: () => {
+      lifecycle.bind()
+    },
+    onModuleDestroy: () => lifecycle.shutDown(),
+  }),
+}
 
 /**
  * Provides the locks for `@SchedulerLock`. Import it once, in the root module; it is global. Services can inject
@@ -67,7 +79,7 @@ function shedLockModule(options: Provider, imports: DynamicModule['imports'] = [
   return {
     module: ShedLockModule,
     global: true,
-    imports,
+    imports: [...imports, ...outermostModules(OUTERMOST_HOOKS)],
     providers: [
       options,
       // Factories rather than values, because two applications in one process may import the same dynamic module.
@@ -84,6 +96,7 @@ function shedLockModule(options: Provider, imports: DynamicModule['imports'] = [
         useFactory: (executors: LockingTaskExecutors) => executors.get(),
       },
     ],
-    exports: [LockingTaskExecutor, LockingTaskExecutors],
+    // The outermost modules inject ShedLockLifecycle.
+    exports: [LockingTaskExecutor, LockingTaskExecutors, ShedLockLifecycle],
   }
 }
