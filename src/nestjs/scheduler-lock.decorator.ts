@@ -105,7 +105,7 @@ function lockedMethod(method: Method, key: PropertyKey, options: SchedulerLockOp
       ? ((slot.apply(this, args) as TaskConfiguration['slot']) ?? NaN)
       : slot === false
         ? undefined
-        : executors.slots?.slotOf(this, key)
+        : executors.slotOf(this, key)
     const result = await executeJob({ ...configuration, name: lockName, slot: due }, (call) =>
       executors.get(provider).executeWithLock(call, async () => {
         const value = await method.apply(this, args)

@@ -6,7 +6,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common'
 import { aDuration, checkShutdown, checkSlot, invalid, Lease, LockError, time } from '../core/internal'
-import { schedulerOf } from './cron-slot'
+import { scheduleOf, schedulerOf } from './cron-slot'
 import { instancesOf, lockProvidersFor, placesOf, type LockProviders, type Modules } from './lock-providers'
 import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
 import { moveOutermost } from './outermost-modules'
@@ -19,6 +19,8 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   private readonly providers: LockProviders
   readonly #logger = new Logger('ShedLock')
   readonly #catchUps: (() => Promise<void>)[] = []
+  /** The scheduled methods by what no two of them may share. */
+  readonly #scheduled = new Map<string, { readonly instance: object; readonly key: PropertyKey }>()
   #ended: Promise<void> | undefined
 
   /** @throws LockError `INVALID_CONFIGURATION` */
@@ -35,7 +37,10 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
 
   /** Gives the executors to all instances. Runs before all other hooks, in which locked methods may already be called. */
   bind(): void {
-    for (const { instance } of instancesOf(this.modules)) bindExecutors(instance, this.executors)
+    for (const { instance } of instancesOf(this.modules))
+      unlessUnresolved(instance, () => {
+        bindExecutors(instance, this.executors)
+      })
   }
 
   /** Runs when all instances exist but no scheduler has started: `@nestjs/schedule` starts in `onApplicationBootstrap`. */
@@ -43,16 +48,18 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     this.#refuseSecondModule()
     this.#logger.log(`Locks are in ${placesOf(this.providers, this.options.allowInMemory)}`)
     const unlocked = new Map<string, string>()
-    for (const { instance } of instancesOf(this.modules)) {
-      // A proxy whose target does not exist yet may throw.
-      if (types.isProxy(instance)) continue
-      this.executors.slots?.findScheduler(instance)
-      for (const [key, lock] of locksOf(instance)) this.#check(instance, key, lock)
-      for (const name of methodsOf(instance)) {
-        const decorator = schedulerOf(instance, name)
-        if (decorator && !isLocked(instance, name)) unlocked.set(nameOf(instance, name), decorator)
-      }
-    }
+    for (const { instance, isStatic } of instancesOf(this.modules))
+      unlessUnresolved(instance, () => {
+        if (!types.isProxy(instance)) this.executors.slots?.findScheduler(instance)
+        for (const [key, lock] of locksOf(instance)) {
+          this.#check(instance, key, lock)
+          if (isStatic && isLocked(instance, key)) this.#refuseSharedName(instance, key, lock)
+        }
+        for (const name of methodsOf(instance)) {
+          const decorator = schedulerOf(instance, name)
+          if (decorator && !isLocked(instance, name)) unlocked.set(nameOf(instance, name), decorator)
+        }
+      })
     this.#warnOf(unlocked)
   }
 
@@ -75,6 +82,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   }
 
   async #end(): Promise<void> {
+    this.executors.areShutDown = true
     const shutdown = checkShutdown(this.options.shutdown ?? {})
     const lease = new Lease(shutdown.timeout)
     const ending = this.executors.all().map((executor) => executor.shutdown(shutdown))
@@ -93,7 +101,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   #check(instance: object, key: PropertyKey, lock: SchedulerLockOptions): void {
     const { provider, slot, catchUp, untilSucceeded, ...configuration } = configurationOf(instance, lock)
     const { slots } = this.executors
-    const hasSlots = slot === undefined ? slots?.hasSlots(instance, key) === true : slot !== false
+    const hasSlots = this.#hasSlots(instance, key, slot)
     const option = untilSucceeded ? 'untilSucceeded' : catchUp !== undefined ? 'catchUp' : undefined
     // A method without a lock may override this one, and need no slots.
     if (option && !hasSlots && isLocked(instance, key))
@@ -107,6 +115,10 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     if (catchUp === undefined || !hasSlots || !isLocked(instance, key)) return
     const lastDue = (): number | undefined => {
       if (slot) return checkSlot((slot as () => unknown).call(instance) ?? NaN, 'slot')
+      if (slots?.hasScheduler === false)
+        this.#logger.warn(
+          `catchUp of ${nameOf(instance, key)} does nothing, because no scheduler calls the method – import ScheduleModule.forRoot(), or set slot`,
+        )
       // Undefined before its @Cron is due for the first time, and if the scheduler does not run it here.
       return slots?.isScheduled(instance, key) ? slots.slotOf(instance, key) : undefined
     }
@@ -135,6 +147,27 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     }
   }
 
+  #hasSlots(instance: object, key: PropertyKey, slot: SchedulerLockOptions['slot']): boolean {
+    return slot === undefined ? this.executors.slots?.hasSlots(instance, key) === true : slot !== false
+  }
+
+  /** Refuses a name that another method has too if both are always due together, because one of them would then never run. */
+  #refuseSharedName(instance: object, key: PropertyKey, lock: SchedulerLockOptions): void {
+    const { name, provider, wait, slot } = configurationOf(instance, lock)
+    const schedule = scheduleOf(instance, key)
+    if (typeof name !== 'string' || !schedule || (wait !== undefined && !this.#hasSlots(instance, key, slot)))
+      return
+    const id = JSON.stringify([provider, name, schedule])
+    const other = this.#scheduled.get(id)
+    this.#scheduled.set(id, { instance, key })
+    // A class that is provided twice is one job, which the lock rightly runs once.
+    if (!other || (other.key === key && prototypesOf(other.instance)[0] === prototypesOf(instance)[0])) return
+    throw invalid(
+      `${nameOf(other.instance, other.key)} and ${nameOf(instance, key)} are due at the same times and share lock '${name}', so one of them would never run – give each a name of its own. A method that subclasses inherit can compute it: name() { return \`…-\${this.tenant}\` }.`,
+      name,
+    )
+  }
+
   /** @param unlocked the scheduled methods without a lock, each with its decorator */
   #warnOf(unlocked: ReadonlyMap<string, string>): void {
     const { warnOfUnlockedCrons = false } = this.options
@@ -153,6 +186,15 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       throw invalid(
         'ShedLockModule is imported with several configurations – import it once, and add further lock providers to lockProviders.',
       )
+  }
+}
+
+/** Does nothing for a proxy that throws because its target does not exist yet. */
+function unlessUnresolved(instance: object, examine: () => void): void {
+  try {
+    examine()
+  } catch (error) {
+    if (!types.isProxy(instance) || error instanceof LockError) throw error
   }
 }
 

@@ -1,6 +1,6 @@
-import type { DynamicModule, ModuleMetadata, Provider } from '@nestjs/common'
+import { Module, type DynamicModule, type ModuleMetadata, type Provider } from '@nestjs/common'
 import { DataSource } from 'typeorm'
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { activeLock } from '../../src/core/internal'
 import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
@@ -42,8 +42,11 @@ const PLACES: Readonly<Record<string, (client: Provider, locks: DynamicModule) =
   'a module that imports that of the locks': (client, locks) => ({ imports: [moduleOf(client, [locks])] }),
 }
 
+@Module({})
+class ClientModule {}
+
 const moduleOf = (client?: Provider, imports: Imports = []): DynamicModule => ({
-  module: class ClientModule {},
+  module: ClientModule,
   ...{ imports: [...imports], providers: client ? [client] : [] },
 })
 
