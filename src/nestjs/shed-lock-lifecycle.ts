@@ -1,11 +1,21 @@
 import { types } from 'node:util'
+import { isMainThread } from 'node:worker_threads'
 import {
   Logger,
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common'
-import { aDuration, checkShutdown, checkSlot, invalid, Lease, LockError, time } from '../core/internal'
+import {
+  aDuration,
+  type Cancel,
+  checkShutdown,
+  checkSlot,
+  invalid,
+  Lease,
+  LockError,
+  time,
+} from '../core/internal'
 import { scheduleOf, schedulerOf } from './cron-slot'
 import { instancesOf, lockProvidersFor, placesOf, type LockProviders, type Modules } from './lock-providers'
 import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
@@ -13,6 +23,9 @@ import { moveOutermost } from './outermost-modules'
 import { configurationOf, isLocked, locksOf, prototypesOf } from './scheduler-lock.decorator'
 import type { SchedulerLockOptions } from './scheduler-lock-options'
 import { checkModuleOptions, executorsFor, type ShedLockModuleOptions } from './shed-lock-module-options'
+
+/** `createApplicationContext` starts the application before it returns, so `enableShutdownHooks` comes later. In milliseconds. */
+const CHECK_SIGNALS_AFTER = 5_000
 
 /** Checks the locked methods when the application starts, and ends executors and providers when it shuts down. */
 export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -22,6 +35,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   /** The scheduled methods by what no two of them may share. */
   readonly #scheduled = new Map<string, { readonly instance: object; readonly key: PropertyKey }>()
   #ended: Promise<void> | undefined
+  #cancelCheck: Cancel | undefined
 
   /** @throws LockError `INVALID_CONFIGURATION` */
   constructor(
@@ -47,6 +61,10 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   onModuleInit(): void {
     this.#refuseSecondModule()
     this.#logger.log(`Locks are in ${placesOf(this.providers, this.options.allowInMemory)}`)
+    if ([...this.modules.values()].length === 0)
+      this.#logger.warn(
+        '@nestjs/core is loaded twice, as some TypeScript loaders do, so locked methods are not checked, and a client that ends in onModuleDestroy ends before running jobs – start compiled JavaScript',
+      )
     const unlocked = new Map<string, string>()
     for (const { instance, isStatic } of instancesOf(this.modules))
       unlessUnresolved(instance, () => {
@@ -66,6 +84,20 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   /** Starts the runs to catch up, without awaiting them: they must not delay the application's start. */
   onApplicationBootstrap(): void {
     for (const catchUp of this.#catchUps) void catchUp()
+    this.#cancelCheck = time.after(
+      CHECK_SIGNALS_AFTER,
+      () => {
+        this.#checkSignals()
+      },
+      false,
+    )
+  }
+
+  #checkSignals(): void {
+    if (isMainThread && process.listenerCount('SIGTERM') === 0)
+      this.#logger.warn(
+        'SIGTERM ends this process at once, so each deploy interrupts running jobs and leaves their locks held – call app.enableShutdownHooks()',
+      )
   }
 
   /** Waits for `shutDown` if @nestjs/core is loaded twice, because nothing then orders the calls of `onModuleDestroy`. */
@@ -83,6 +115,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
 
   async #end(): Promise<void> {
     this.executors.areShutDown = true
+    this.#cancelCheck?.()
     const shutdown = checkShutdown(this.options.shutdown ?? {})
     const lease = new Lease(shutdown.timeout)
     const ending = this.executors.all().map((executor) => executor.shutdown(shutdown))
