@@ -37,8 +37,8 @@ const OUTERMOST_HOOKS: FactoryProvider = {
  * `LockingTaskExecutor` and `LockingTaskExecutors`.
  *
  * At start-up, it logs where the locks are kept and throws if the configuration of a locked method can never work. At shutdown, it
- * waits for running tasks and the releases of their locks before TypeORM closes its pool; after `shutdown.abortAfter` the tasks'
- * signals abort with a `LockError` `SHUTDOWN`.
+ * waits for running tasks and the releases of their locks before Nest calls any other hook, in which a client may end; after
+ * `shutdown.abortAfter` the tasks' signals abort with a `LockError` `SHUTDOWN`.
  */
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- Nest's modules are classes
 export class ShedLockModule {
