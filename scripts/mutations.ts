@@ -570,7 +570,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "the executors end after the application's clients",
     file: 'src/nestjs/outermost-modules.ts',
     find: '[ShedLockNearestModule, -Infinity]',
-    replace: '[ShedLockNearestModule, 1]',
+    replace: '[ShedLockNearestModule, Infinity]',
     tests: ['test/nestjs/client-end.test.ts'],
     backend: 'sqlite',
   },
