@@ -565,13 +565,4 @@ export const mutations: readonly Mutation[] = [
     tests: ['test/nestjs/slot-of-scheduler.test.ts'],
     backend: 'sqlite',
   },
-  {
-    rule: 33,
-    breaks: "the executors end after the application's clients",
-    file: 'src/nestjs/outermost-modules.ts',
-    find: '[ShedLockNearestModule, -Infinity]',
-    replace: '[ShedLockNearestModule, Infinity]',
-    tests: ['test/nestjs/client-end.test.ts'],
-    backend: 'sqlite',
-  },
 ]
