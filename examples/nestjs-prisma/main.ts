@@ -1,4 +1,4 @@
-import { Injectable, Module, type OnApplicationShutdown } from '@nestjs/common'
+import { Injectable, Module, type OnModuleDestroy } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { Cron, ScheduleModule } from '@nestjs/schedule'
 import { PrismaPg } from '@prisma/adapter-pg'
@@ -9,7 +9,7 @@ import { sendReport } from '../report'
 import { PrismaClient } from './generated/client'
 
 @Injectable()
-class PrismaService extends PrismaClient implements OnApplicationShutdown {
+class PrismaService extends PrismaClient implements OnModuleDestroy {
   constructor() {
     const connectionString = process.env['DATABASE_URL']
     // pg waits for ever by default. The second limit is that of every query.
@@ -17,8 +17,7 @@ class PrismaService extends PrismaClient implements OnApplicationShutdown {
     super({ adapter: new PrismaPg({ connectionString, ...limits }) })
   }
 
-  // Not onModuleDestroy: that comes before the running tasks have ended and their locks are freed.
-  async onApplicationShutdown(): Promise<void> {
+  async onModuleDestroy(): Promise<void> {
     await this.$disconnect()
   }
 }
@@ -29,7 +28,8 @@ class PrismaModule {}
 @Injectable()
 class Reports {
   @Cron('*/2 * * * * *')
-  @SchedulerLock({ name: 'report', lockAtMostFor: '10m', lockAtLeastFor: '1s' })
+  // keepAlive extends the lock, so only a crash leaves it held, and then for a minute at most.
+  @SchedulerLock({ name: 'report', lockAtMostFor: '1m', lockAtLeastFor: '1s', keepAlive: true })
   async send(): Promise<void> {
     await sendReport(activeLock()?.signal)
   }

@@ -11,7 +11,8 @@ import { sendReport } from '../report'
 @Injectable()
 class Reports {
   @Cron('*/2 * * * * *')
-  @SchedulerLock({ name: 'report', lockAtMostFor: '10m', lockAtLeastFor: '1s' })
+  // keepAlive extends the lock, so only a crash leaves it held, and then for a minute at most.
+  @SchedulerLock({ name: 'report', lockAtMostFor: '1m', lockAtLeastFor: '1s', keepAlive: true })
   async send(): Promise<void> {
     await sendReport(activeLock()?.signal)
   }

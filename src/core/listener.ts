@@ -137,16 +137,16 @@ export function checkListeners<Listener extends object>(listeners: readonly List
 type Level = 'debug' | 'warn' | 'error'
 
 /**
- * Creates a listener that logs what an executor does: `listeners: [loggingListener(logger)]`. It logs runs and skips at `debug`;
- * failed extensions, failed releases and lost locks at `warn`; and errors that kept a task from running at `error`. It logs what a
- * task throws only at `debug`, because the caller gets that error.
+ * Creates a listener that logs what an executor does: `listeners: [loggingListener(logger)]`. It logs each run, when it has ended,
+ * and each skip at `debug`; failed extensions, failed releases and lost locks at `warn`; and errors that kept a task from running at
+ * `error`. It logs what a task throws only at `debug`, because the caller gets that error.
  *
  * @param logger such as `console`, pino, winston or Nest's `Logger`
  * @throws LockError `INVALID_CONFIGURATION` if the logger lacks one of the three methods
  */
 export function loggingListener(
   logger: Readonly<Record<'debug' | 'warn' | 'error', (message: string) => unknown>>,
-): Required<LockingTaskExecutorListener> {
+): Required<Omit<LockingTaskExecutorListener, 'onLockAttempt' | 'onLockAcquired' | 'onTaskStarted'>> {
   for (const level of ['debug', 'warn', 'error'] as const) {
     if (typeof (logger as Partial<typeof logger> | undefined)?.[level] !== 'function')
       throw invalid(
@@ -159,13 +159,10 @@ export function loggingListener(
       logger[level](`Lock '${name}' ${what}${error === undefined ? '' : `: ${messageOf(error)}`}`)
     }
   return {
-    onLockAttempt: logAt('debug', 'is about to be acquired'),
-    onLockAcquired: logAt('debug', 'was acquired'),
     onLockNotAcquired: (event) => {
       logAt('debug', `${describeSkip(event)} – the task was skipped`)(event)
     },
     onLockFailed: logAt('error', 'could not be acquired, so the task did not run'),
-    onTaskStarted: logAt('debug', 'starts its task'),
     onTaskFinished: (event) => {
       logAt('debug', `ran its task, which ${event.outcome} after ${Math.round(event.duration)} ms`)(event)
     },

@@ -16,6 +16,8 @@ export interface Scope {
   inner: number
   /** The call of `runNow` that this scope is for; it has no lock. The scopes of the tasks inside hide it. */
   readonly byHand?: CallByHand
+  /** Whether a unit test assumes locks inside of this scope, which has no lock itself. */
+  readonly isAssumed?: boolean
 }
 
 /** A run that has not ended. */
@@ -103,6 +105,17 @@ export function runByHand<T>(byHand: CallByHand, call: () => T): T {
   return scopes.run({ lock: undefined, outer: scopes.getStore(), inner: 0, byHand }, call)
 }
 
+/** Calls the work as a unit test that assumes locks: locked methods then run without a lock provider. */
+export function runAssumed<T>(work: () => T): T {
+  return scopes.run({ lock: undefined, outer: scopes.getStore(), inner: 0, isAssumed: true }, work)
+}
+
+/** Returns whether a unit test assumes locks here: inside `assumeLocked`, or after `makeAllAssertsPass(true)`. */
+export function areLocksAssumed(): boolean {
+  for (let scope = scopes.getStore(); scope; scope = scope.outer) if (scope.isAssumed) return true
+  return state.allAssertsPass
+}
+
 /** Returns the call of `runNow` around the calling code, unless a task is in between. */
 export function callByHand(): CallByHand | undefined {
   return scopes.getStore()?.byHand
@@ -146,7 +159,7 @@ export function doAllAssertsPass(): boolean {
 
 /**
  * Makes every `assertLocked()` of this process pass (`true`), or check again (`false`); so does every `guard` without a lock in a
- * SQL table. For a whole test file:
+ * SQL table, and a method with `@SchedulerLock` runs on an object that Nest did not create. For a whole test file:
  *
  * ```ts
  * beforeAll(() => makeAllAssertsPass(true))

@@ -39,10 +39,15 @@ export class CronSlots {
     return this.#cronOf(instance, name) !== undefined
   }
 
-  /** Whether the scheduler of this application runs the method. Without a scheduler, the application is taken to have its own. */
+  /** Whether the application has a scheduler, which is a part of `ScheduleModule`. */
+  get hasScheduler(): boolean {
+    return this.#orchestrator !== undefined
+  }
+
+  /** Whether the scheduler of this application runs the method. */
   isScheduled(instance: object, name: PropertyKey): boolean {
     const options = this.#cronOf(instance, name)
-    return options?.disabled !== true && (!this.#orchestrator || this.#nameOf(options) !== undefined)
+    return options?.disabled !== true && this.#nameOf(options) !== undefined
   }
 
   /**
@@ -88,6 +93,15 @@ export class CronSlots {
 export function schedulerOf(instance: object, name: PropertyKey): 'Cron' | 'Interval' | undefined {
   const type = metadata('SCHEDULER_TYPE', instance, name)
   return type === 1 ? 'Cron' : type === 3 ? 'Interval' : undefined
+}
+
+/** Describes when the method is due. Two methods of one description are due at the same times. Returns `undefined` if it never is. */
+export function scheduleOf(instance: object, name: PropertyKey): string | undefined {
+  for (const type of ['CRON', 'INTERVAL', 'TIMEOUT']) {
+    const options = metadata(`SCHEDULE_${type}_OPTIONS`, instance, name) as Partial<CronOptions> | undefined
+    if (options && !options.disabled) return JSON.stringify([type, { ...options, name: undefined }])
+  }
+  return undefined
 }
 
 /**

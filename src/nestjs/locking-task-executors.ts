@@ -1,5 +1,5 @@
 import { Inject, Optional } from '@nestjs/common'
-import { invalid, type LockingTaskExecutor } from '../core/internal'
+import { areLocksAssumed, InMemoryLockProvider, invalid, LockingTaskExecutor, time } from '../core/internal'
 import { CronSlots, type CronTimeClass } from './cron-slot'
 
 /**
@@ -36,9 +36,28 @@ export class LockingTaskExecutors {
     this.slots = CronTime && new CronSlots(CronTime)
   }
 
+  /** @internal Whether their application is shut down, so that another may use its objects. */
+  areShutDown = false
+
   /** @internal */
   all(): LockingTaskExecutor[] {
     return [...this.#byProvider.values()]
+  }
+
+  /** @internal Returns the slot of a call of a method without the option `slot`. */
+  slotOf(instance: object, method: PropertyKey): number | undefined {
+    return this.slots?.slotOf(instance, method)
+  }
+}
+
+/** Runs the locked methods of objects that a unit test created with `new`. Each call has a lock of its own, which is always free. */
+class AssumedExecutors extends LockingTaskExecutors {
+  override get(): LockingTaskExecutor {
+    return new LockingTaskExecutor(new InMemoryLockProvider(), { defaultLockAtMostFor: '1h' })
+  }
+
+  override slotOf(): number {
+    return time.wall()
   }
 }
 
@@ -64,16 +83,25 @@ export function reserveExecutors(target: object): void {
 /**
  * Gives a marked instance the executors, unless Nest has injected them: it injects nothing into the results of factories, into
  * values, or with standard decorators.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` if another application uses the instance, because that one's shutdown would end its jobs here
  */
 export function bindExecutors(instance: object, executors: LockingTaskExecutors): void {
-  if (EXECUTORS in instance) (instance as Bound)[EXECUTORS] ??= executors
+  if (!(EXECUTORS in instance)) return
+  const bound = (instance as Bound)[EXECUTORS]
+  if (bound && bound !== executors && !bound.areShutDown)
+    throw invalid(
+      `The same object of ${instance.constructor.name} is in two Nest applications, whose locks differ – create one for each application, or close the first application before the second starts.`,
+    )
+  ;(instance as Bound)[EXECUTORS] = executors
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function executorsOf(instance: unknown, method: string): LockingTaskExecutors {
   const executors = (instance as Bound | undefined)?.[EXECUTORS]
   if (executors) return executors
+  if (areLocksAssumed()) return new AssumedExecutors()
   throw invalid(
-    `'${method}' was not run, because its object has no executors – import ShedLockModule.forRoot(…) in the application's root module, and let Nest create the object.`,
+    `'${method}' was not run, because its object has no executors – import ShedLockModule.forRoot(…) in the application's root module, let Nest create the object, and if a factory creates it, call the method only after the application has created all its providers. In a unit test, call it inside assumeLocked(…) of shedlock-orm/testing.`,
   )
 }

@@ -104,7 +104,7 @@ function lockedMethod(method: Method, key: PropertyKey, options: SchedulerLockOp
       slot
         ? checkDue(slot.apply(this, args), lockName)
         : slot === undefined
-          ? executors.slots?.slotOf(this, key)
+          ? executors.slotOf(this, key)
           : undefined
     const result = await executeJob({ ...configuration, name: lockName }, due, (call) =>
       executors.get(provider).executeWithLock(call, async () => {

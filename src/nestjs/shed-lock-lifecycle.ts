@@ -1,23 +1,41 @@
 import { types } from 'node:util'
+import { isMainThread } from 'node:worker_threads'
 import {
   Logger,
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common'
-import { aDuration, checkShutdown, checkSlot, invalid, Lease, LockError, time } from '../core/internal'
-import { schedulerOf } from './cron-slot'
+import {
+  aDuration,
+  type Cancel,
+  checkShutdown,
+  checkSlot,
+  invalid,
+  Lease,
+  LockError,
+  time,
+} from '../core/internal'
+import { scheduleOf, schedulerOf } from './cron-slot'
 import { instancesOf, lockProvidersFor, placesOf, type LockProviders, type Modules } from './lock-providers'
 import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
+import { moveOutermost } from './outermost-modules'
 import { configurationOf, isLocked, locksOf, prototypesOf } from './scheduler-lock.decorator'
 import type { SchedulerLockOptions } from './scheduler-lock-options'
 import { checkModuleOptions, executorsFor, type ShedLockModuleOptions } from './shed-lock-module-options'
+
+/** `createApplicationContext` starts the application before it returns, so `enableShutdownHooks` comes later. In milliseconds. */
+const CHECK_SIGNALS_AFTER = 5_000
 
 /** Checks the locked methods when the application starts, and ends executors and providers when it shuts down. */
 export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly providers: LockProviders
   readonly #logger = new Logger('ShedLock')
   readonly #catchUps: (() => Promise<void>)[] = []
+  /** The scheduled methods by what no two of them may share. */
+  readonly #scheduled = new Map<string, { readonly instance: object; readonly key: PropertyKey }>()
+  #ended: Promise<void> | undefined
+  #cancelCheck: Cancel | undefined
 
   /** @throws LockError `INVALID_CONFIGURATION` */
   constructor(
@@ -28,34 +46,76 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     checkModuleOptions(options)
     this.providers = lockProvidersFor(options, modules)
     executors.set(executorsFor(options, this.providers), options.cronTime)
+    moveOutermost(modules)
+  }
+
+  /** Gives the executors to all instances. Runs before all other hooks, in which locked methods may already be called. */
+  bind(): void {
+    for (const { instance } of instancesOf(this.modules))
+      unlessUnresolved(instance, () => {
+        bindExecutors(instance, this.executors)
+      })
   }
 
   /** Runs when all instances exist but no scheduler has started: `@nestjs/schedule` starts in `onApplicationBootstrap`. */
   onModuleInit(): void {
     this.#refuseSecondModule()
     this.#logger.log(`Locks are in ${placesOf(this.providers, this.options.allowInMemory)}`)
+    if ([...this.modules.values()].length === 0)
+      this.#logger.warn(
+        '@nestjs/core is loaded twice, as some TypeScript loaders do, so locked methods are not checked, and a client that ends in onModuleDestroy ends before running jobs – start compiled JavaScript',
+      )
     const unlocked = new Map<string, string>()
-    for (const { instance } of instancesOf(this.modules)) {
-      // A proxy whose target does not exist yet may throw.
-      if (types.isProxy(instance)) continue
-      bindExecutors(instance, this.executors)
-      this.executors.slots?.findScheduler(instance)
-      for (const [key, lock] of locksOf(instance)) this.#check(instance, key, lock)
-      for (const name of methodsOf(instance)) {
-        const decorator = schedulerOf(instance, name)
-        if (decorator && !isLocked(instance, name)) unlocked.set(nameOf(instance, name), decorator)
-      }
-    }
+    for (const { instance, isStatic } of instancesOf(this.modules))
+      unlessUnresolved(instance, () => {
+        if (!types.isProxy(instance)) this.executors.slots?.findScheduler(instance)
+        for (const [key, lock] of locksOf(instance)) {
+          this.#check(instance, key, lock)
+          if (isStatic && isLocked(instance, key)) this.#refuseSharedName(instance, key, lock)
+        }
+        for (const name of methodsOf(instance)) {
+          const decorator = schedulerOf(instance, name)
+          if (decorator && !isLocked(instance, name)) unlocked.set(nameOf(instance, name), decorator)
+        }
+      })
     this.#warnOf(unlocked)
   }
 
   /** Starts the runs to catch up, without awaiting them: they must not delay the application's start. */
   onApplicationBootstrap(): void {
     for (const catchUp of this.#catchUps) void catchUp()
+    this.#cancelCheck = time.after(
+      CHECK_SIGNALS_AFTER,
+      () => {
+        this.#checkSignals()
+      },
+      false,
+    )
   }
 
-  /** Uses the last hook in which the database is still connected: TypeORM closes its pool in `onApplicationShutdown`. */
+  #checkSignals(): void {
+    if (isMainThread && process.listenerCount('SIGTERM') === 0)
+      this.#logger.warn(
+        'SIGTERM ends this process at once, so each deploy interrupts running jobs and leaves their locks held – call app.enableShutdownHooks()',
+      )
+  }
+
+  /** Waits for `shutDown` if @nestjs/core is loaded twice, because nothing then orders the calls of `onModuleDestroy`. */
   async beforeApplicationShutdown(): Promise<void> {
+    await this.shutDown()
+  }
+
+  /**
+   * Ends executors and providers once, however often the application is closed. Runs before the application's own hooks, because any of
+   * them may end the client.
+   */
+  shutDown(): Promise<void> {
+    return (this.#ended ??= this.#end())
+  }
+
+  async #end(): Promise<void> {
+    this.executors.areShutDown = true
+    this.#cancelCheck?.()
     const shutdown = checkShutdown(this.options.shutdown ?? {})
     const lease = new Lease(shutdown.timeout)
     const ending = this.executors.all().map((executor) => executor.shutdown(shutdown))
@@ -74,7 +134,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   #check(instance: object, key: PropertyKey, lock: SchedulerLockOptions): void {
     const { provider, slot, catchUp, untilSucceeded, ...configuration } = configurationOf(instance, lock)
     const { slots } = this.executors
-    const hasSlots = slot === undefined ? slots?.hasSlots(instance, key) === true : slot !== false
+    const hasSlots = this.#hasSlots(instance, key, slot)
     const option = untilSucceeded ? 'untilSucceeded' : catchUp !== undefined ? 'catchUp' : undefined
     // A method without a lock may override this one, and need no slots.
     if (option && !hasSlots && isLocked(instance, key))
@@ -90,6 +150,10 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     if (catchUp === undefined || !hasSlots || !isLocked(instance, key)) return
     const lastDue = (): number | undefined => {
       if (slot) return checkSlot((slot as () => unknown).call(instance) ?? NaN, 'slot')
+      if (slots?.hasScheduler === false)
+        this.#logger.warn(
+          `catchUp of ${nameOf(instance, key)} does nothing, because no scheduler calls the method – import ScheduleModule.forRoot(), or set slot`,
+        )
       // Undefined before its @Cron is due for the first time, and if the scheduler does not run it here.
       return slots?.isScheduled(instance, key) ? slots.slotOf(instance, key) : undefined
     }
@@ -118,6 +182,27 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     }
   }
 
+  #hasSlots(instance: object, key: PropertyKey, slot: SchedulerLockOptions['slot']): boolean {
+    return slot === undefined ? this.executors.slots?.hasSlots(instance, key) === true : slot !== false
+  }
+
+  /** Refuses a name that another method has too if both are always due together, because one of them would then never run. */
+  #refuseSharedName(instance: object, key: PropertyKey, lock: SchedulerLockOptions): void {
+    const { name, provider, wait, slot } = configurationOf(instance, lock)
+    const schedule = scheduleOf(instance, key)
+    if (typeof name !== 'string' || !schedule || (wait !== undefined && !this.#hasSlots(instance, key, slot)))
+      return
+    const id = JSON.stringify([provider, name, schedule])
+    const other = this.#scheduled.get(id)
+    this.#scheduled.set(id, { instance, key })
+    // A class that is provided twice is one job, which the lock rightly runs once.
+    if (!other || (other.key === key && prototypesOf(other.instance)[0] === prototypesOf(instance)[0])) return
+    throw invalid(
+      `${nameOf(other.instance, other.key)} and ${nameOf(instance, key)} are due at the same times and share lock '${name}', so one of them would never run – give each a name of its own. A method that subclasses inherit can compute it: name() { return \`…-\${this.tenant}\` }.`,
+      name,
+    )
+  }
+
   /** @param unlocked the scheduled methods without a lock, each with its decorator */
   #warnOf(unlocked: ReadonlyMap<string, string>): void {
     const { warnOfUnlockedCrons = false } = this.options
@@ -136,6 +221,15 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       throw invalid(
         'ShedLockModule is imported with several configurations – import it once, and add further lock providers to lockProviders.',
       )
+  }
+}
+
+/** Does nothing for a proxy that throws because its target does not exist yet. */
+function unlessUnresolved(instance: object, examine: () => void): void {
+  try {
+    examine()
+  } catch (error) {
+    if (!types.isProxy(instance) || error instanceof LockError) throw error
   }
 }
 

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common'
 import {
   aBoolean,
   anObject,
@@ -7,7 +8,9 @@ import {
   type CronTimeLike,
   EXECUTOR_OPTIONS,
   invalid,
+  loggingListener,
   LockingTaskExecutor,
+  type LockingTaskExecutorListener,
   type LockingTaskExecutorOptions,
   type LockProvider,
   mustBe,
@@ -25,6 +28,12 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   readonly lockProvider: LockProvider | ((client: never) => LockProvider)
   /** Further lock providers, by the names that `@SchedulerLock({ provider })` uses. */
   readonly lockProviders?: Readonly<Record<string, LockProvider>> | undefined
+  /**
+   * Listeners to the events of all executors, in place of the default one. It logs each run, when it has ended, and each skip at `debug`
+   * through Nest's logger, and lost locks and failed releases at `warn`; calls that failed reject, so their callers log them.
+   * `[loggingListener(new Logger('ShedLock')), …]` adds listeners, and `[]` logs nothing.
+   */
+  readonly listeners?: LockingTaskExecutorOptions['listeners']
   /**
    * The class `CronTime` of the package `cron`, which `@nestjs/schedule` uses. With it, every method with `@Cron` and
    * `@SchedulerLock` runs once for each time at which it is due, even if the instances' clocks differ. Their expressions must not:
@@ -98,9 +107,15 @@ function checkExcept(except: unknown, option: string): void {
     throw mustBe(`${option} of warnOfUnlockedCrons`, "an array of method names, such as ['Cache.clear']")
 }
 
+/** Without `onLockFailed`, because `@nestjs/schedule` and Nest's exception filters log what a call rejects with. */
+function defaultListeners(): readonly LockingTaskExecutorListener[] {
+  const { onLockFailed: _, ...listener } = loggingListener(new Logger('ShedLock'))
+  return [listener]
+}
+
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function executorsFor(
-  { defaultLockAtMostFor, defaultLockAtLeastFor, listeners }: ShedLockModuleOptions,
+  { defaultLockAtMostFor, defaultLockAtLeastFor, listeners = defaultListeners() }: ShedLockModuleOptions,
   providers: ReadonlyMap<string | undefined, LockProvider>,
 ): ReadonlyMap<string | undefined, LockingTaskExecutor> {
   const options = { defaultLockAtMostFor, defaultLockAtLeastFor, listeners }

@@ -8,6 +8,7 @@ import {
 import { ModulesContainer } from '@nestjs/core'
 import { aFunction, anArray, checkOptions, LockingTaskExecutor, mustBe } from '../core/internal'
 import { LockingTaskExecutors } from './locking-task-executors'
+import { outermostModules } from './outermost-modules'
 import { ShedLockLifecycle } from './shed-lock-lifecycle'
 import { checkModuleOptions, type ShedLockModuleOptions } from './shed-lock-module-options'
 
@@ -20,13 +21,24 @@ export const SHED_LOCK_OPTIONS = Symbol.for('shedlock-orm.module-options')
 // the classes of that copy. Instances that Nest constructs from classes with legacy decorators still get their executors.
 const MODULES = { token: ModulesContainer, optional: true }
 
+const OUTERMOST_HOOKS: FactoryProvider = {
+  provide: Symbol('ShedLock hooks'),
+  inject: [ShedLockLifecycle],
+  useFactory: (lifecycle: ShedLockLifecycle) => ({
+    onModuleInit: () => {
+      lifecycle.bind()
+    },
+    onModuleDestroy: () => lifecycle.shutDown(),
+  }),
+}
+
 /**
  * Provides the locks for `@SchedulerLock`. Import it once, in the root module; it is global. Services can inject
  * `LockingTaskExecutor` and `LockingTaskExecutors`.
  *
  * At start-up, it logs where the locks are kept and throws if the configuration of a locked method can never work. At shutdown, it
- * waits for running tasks and the releases of their locks before TypeORM closes its pool; after `shutdown.abortAfter` the tasks'
- * signals abort with a `LockError` `SHUTDOWN`.
+ * waits for running tasks and the releases of their locks before Nest calls any other hook, in which a client may end; after
+ * `shutdown.abortAfter` the tasks' signals abort with a `LockError` `SHUTDOWN`.
  */
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- Nest's modules are classes
 export class ShedLockModule {
@@ -67,7 +79,7 @@ function shedLockModule(options: Provider, imports: DynamicModule['imports'] = [
   return {
     module: ShedLockModule,
     global: true,
-    imports,
+    imports: [...imports, ...outermostModules(OUTERMOST_HOOKS)],
     providers: [
       options,
       // Factories rather than values, because two applications in one process may import the same dynamic module.
@@ -84,6 +96,7 @@ function shedLockModule(options: Provider, imports: DynamicModule['imports'] = [
         useFactory: (executors: LockingTaskExecutors) => executors.get(),
       },
     ],
-    exports: [LockingTaskExecutor, LockingTaskExecutors],
+    // The outermost modules inject ShedLockLifecycle.
+    exports: [LockingTaskExecutor, LockingTaskExecutors, ShedLockLifecycle],
   }
 }

@@ -8,6 +8,7 @@ import {
   Lease,
   LockingTaskExecutor,
   LockProvider,
+  runAssumed,
   type Task,
 } from '../core/internal'
 
@@ -18,14 +19,15 @@ import {
  * await assumeLocked(() => reports.sendAll())
  * ```
  *
- * Only code called by the task sees the lock, so tests may run in parallel.
+ * Only code called by the task sees the lock, so tests may run in parallel. A method with `@SchedulerLock` on an object that was created
+ * with `new` runs under a lock in memory that is always free.
  *
  * @returns what the task returns
  */
 export async function assumeLocked<T>(task: Task<T>): Promise<T> {
   const executor = new LockingTaskExecutor(new InMemoryLockProvider())
   const assumed = { name: 'assumed', lockAtMostFor: '1h' }
-  const result = await executor.executeWithLock(assumed, task)
+  const result = await runAssumed(() => executor.executeWithLock(assumed, task))
   if (!result.executed) throw new Error('unreachable, because no other caller has this provider')
   return result.value
 }

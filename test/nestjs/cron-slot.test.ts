@@ -1,13 +1,13 @@
 import { Injectable, Logger, type Type } from '@nestjs/common'
-import { Cron, Interval } from '@nestjs/schedule'
+import { Cron, Interval, ScheduleModule } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider, runNow } from '../../src/core/internal'
-import { SchedulerLock } from '../../src/nestjs'
+import { SchedulerLock, ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
 import { CronSlots } from '../../src/nestjs/cron-slot'
 import { afterTest } from '../after-test'
 import { providerOf } from '../core/provider-of'
-import { startWith } from './application'
+import { startApplication, startWith } from './application'
 import { jobClassWith } from './job-class'
 
 /** A class with such a method. */
@@ -122,6 +122,9 @@ describe('a method with neither slots nor lockAtLeastFor', () => {
   })
 })
 
+const startScheduler = (options: ShedLockModuleOptions, job: Type) =>
+  startApplication({ imports: [ScheduleModule.forRoot(), ShedLockModule.forRoot(options)], providers: [job] })
+
 describe('@SchedulerLock with catchUp', () => {
   test.each([
     ['@Cron', undefined],
@@ -143,7 +146,7 @@ describe('@SchedulerLock with catchUp', () => {
         ran.push('too late')
       }
     }
-    const application = await startWith(
+    const application = await startScheduler(
       { lockProvider: new InMemoryLockProvider(), cronTime: CronTime },
       Jobs,
     )
@@ -167,7 +170,7 @@ describe('@SchedulerLock with catchUp', () => {
       }
     }
     const lockProvider = new InMemoryLockProvider()
-    await (await startWith({ lockProvider, cronTime: CronTime }, Unlocked)).close()
+    await (await startScheduler({ lockProvider, cronTime: CronTime }, Unlocked)).close()
     expect(ran).toBe(0)
   })
 
@@ -190,7 +193,7 @@ describe('@SchedulerLock with catchUp', () => {
       }
     }
     for (const starts of [1, 2, 3]) {
-      const application = await startWith({ lockProvider, cronTime: CronTime }, Throwing)
+      const application = await startScheduler({ lockProvider, cronTime: CronTime }, Throwing)
       await application.close()
       expect(asked).toHaveLength(starts)
     }

@@ -1,0 +1,126 @@
+import { Logger } from '@nestjs/common'
+import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
+import { beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { InMemoryLockProvider, LockError } from '../../src/core/internal'
+import {
+  LockingTaskExecutors,
+  SchedulerLock,
+  ShedLockModule,
+  type ShedLockModuleOptions,
+} from '../../src/nestjs'
+import { ShedLockLifecycle } from '../../src/nestjs/shed-lock-lifecycle'
+import { afterTest } from '../after-test'
+import { eventually } from '../eventually'
+import { startApplication } from './application'
+
+const LEVELS = ['log', 'debug', 'warn', 'error'] as const
+
+let lines: string[]
+beforeEach(() => {
+  lines = []
+  for (const level of LEVELS)
+    jest.spyOn(Logger.prototype, level).mockImplementation((message: unknown) => {
+      lines.push(`${level} ${String(message).replace(/\d+ ms/, '0 ms')}`)
+    })
+  afterTest(() => jest.restoreAllMocks())
+})
+
+class Jobs {
+  @Cron('0 0 1 1 *', { name: 'job' })
+  @SchedulerLock({ name: 'job', lockAtMostFor: '1m' })
+  run(): void {
+    // nothing to do
+  }
+}
+
+const start = (options: Partial<ShedLockModuleOptions> = {}) =>
+  startApplication({
+    imports: [
+      ScheduleModule.forRoot(),
+      ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), ...options }),
+    ],
+    providers: [Jobs],
+  })
+
+/** Runs the job, lets it be skipped, and lets the lock provider fail, each once and by the scheduler. */
+async function runSkipAndFail(options?: Partial<ShedLockModuleOptions>): Promise<void> {
+  const lockProvider = new InMemoryLockProvider()
+  const application = await start({ lockProvider, ...options })
+  lines.length = 0
+  const job = application.get(SchedulerRegistry).getCronJob('job')
+  let attempts = 0
+  const acquire = jest.spyOn(lockProvider, 'acquire')
+  const fire = async (): Promise<void> => {
+    await job.fireOnTick()
+    await eventually(() => expect(acquire).toHaveBeenCalledTimes(attempts + 1))
+    attempts++
+    await acquire.mock.results.at(-1)?.value
+  }
+  await fire()
+  await eventually(() => expect(lockProvider.isLocked('job')).toBe(false))
+  await lockProvider.lock({ name: 'job', lockAtMostFor: '1m' })
+  attempts++
+  await fire()
+  acquire.mockImplementation(() => Promise.reject(new LockError('TIMEOUT', 'No answer.')))
+  await fire().catch(() => undefined)
+}
+
+describe('The log of a Nest application', () => {
+  test('has one line for each run, skip and failure', async () => {
+    await runSkipAndFail()
+    await eventually(() =>
+      expect(lines).toEqual([
+        "debug Lock 'job' ran its task, which succeeded after 0 ms",
+        "debug Lock 'job' is already held – the task was skipped",
+        // The line of @nestjs/schedule.
+        'error LockError: No answer.',
+      ]),
+    )
+  })
+
+  test('has none of these lines with listeners of the application', async () => {
+    await runSkipAndFail({ listeners: [] })
+    await eventually(() => expect(lines).toEqual(['error LockError: No answer.']))
+  })
+})
+
+describe('The start says what stands in the way of a shutdown that waits for running jobs', () => {
+  const warnings = (): string[] => lines.filter((line) => line.startsWith('warn'))
+
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] })
+    const listeners = process.listeners('SIGTERM')
+    process.removeAllListeners('SIGTERM')
+    afterTest(() => {
+      jest.useRealTimers()
+      process.removeAllListeners('SIGTERM')
+      for (const listener of listeners) process.on('SIGTERM', listener)
+    })
+  })
+
+  test('no shutdown hooks', async () => {
+    await start()
+    jest.advanceTimersByTime(5_000)
+    expect(warnings()).toEqual([
+      expect.stringMatching(/^warn SIGTERM ends this process at once.*app\.enableShutdownHooks\(\)/),
+    ])
+  })
+
+  test('nothing, with shutdown hooks, or after the application was closed', async () => {
+    ;(await start()).enableShutdownHooks()
+    jest.advanceTimersByTime(5_000)
+    await (await start()).close()
+    process.removeAllListeners('SIGTERM')
+    jest.advanceTimersByTime(5_000)
+    expect(warnings()).toEqual([])
+  })
+
+  test('a loader that loads Nest twice', () => {
+    const lifecycle = new ShedLockLifecycle(
+      { lockProvider: new InMemoryLockProvider() },
+      new LockingTaskExecutors(),
+    )
+    lifecycle.onModuleInit()
+    expect(warnings()).toEqual([expect.stringContaining('@nestjs/core is loaded twice')])
+  })
+})
