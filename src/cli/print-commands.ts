@@ -6,7 +6,7 @@ import { prismaMigration, prismaModel, type PrismaProvider } from '../prisma/int
 import { prismaContract } from '../prisma-8/internal'
 import { dialects, migrationScripts, type DialectName, type LockTableOptions } from '../sql/internal'
 import { wrongUsage } from './command-error'
-import { isCommonJs } from './data-source'
+import { isCommonJs } from './project'
 import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags, type OptionName } from './options'
 import { print, warn } from './output'
 
