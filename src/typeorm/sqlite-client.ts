@@ -7,7 +7,7 @@ import {
   type SqlRow,
   type StatementResult,
 } from '../sql/internal'
-import type { DataSourceLike } from './data-source-like'
+import { DATABASE_TYPES, type DataSourceLike } from './data-source-like'
 import { notInitialised } from './query-runner-client'
 
 /** What this library uses of TypeORM's SQLite drivers. */
@@ -78,7 +78,7 @@ const READ_FILE = "select file from pragma_database_list where name = 'main'"
  */
 export function sqliteClient(dataSource: DataSourceLike): SqlClient {
   const { type, database } = dataSource.options
-  const isThreaded = type === 'sqlite'
+  const isThreaded = 'isThreaded' in (DATABASE_TYPES[type] ?? {})
   if (isThreaded && database === ':memory:') throw inMemory()
   // The absolute path of each connection of the app, because the working directory may have changed since.
   const paths = new WeakMap<object, string>()
