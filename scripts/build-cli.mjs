@@ -1,7 +1,7 @@
 import { build } from 'esbuild'
 import { copyFileSync, readFileSync } from 'node:fs'
 
-const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+const { version, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 const outdir = process.argv[2] ?? 'dist/cli'
 
 // Bundle the argument parser into the command, because the package has no dependencies.
@@ -13,6 +13,9 @@ await build({
   target: 'node20',
   // Halves the size. The command prints error messages, not stack traces, so readable code is not needed.
   minify: true,
-  define: { 'process.env.SHEDLOCK_VERSION': JSON.stringify(version) },
+  define: {
+    'process.env.SHEDLOCK_VERSION': JSON.stringify(version),
+    'process.env.SHEDLOCK_PEERS': JSON.stringify(JSON.stringify(peerDependencies)),
+  },
 })
 copyFileSync('node_modules/commander/LICENSE', `${outdir}/LICENSE-commander.txt`)

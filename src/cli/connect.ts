@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { parseEnv } from 'node:util'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import { describePlace, type Place, type SqlLockProvider } from '../sql/internal'
 import { wrongUsage, type CommandError } from './command-error'
 import { connectDataSource } from './data-source'
+import { readEnvironment, usualFileWith } from './environment'
 import {
   addOptions,
   CONNECTION_OPTIONS,
@@ -13,6 +14,8 @@ import {
   type OptionName,
 } from './options'
 import { warn } from './output'
+import { prismaProject } from './prisma-project'
+import { Project } from './project'
 import { connectUrl } from './url-connection'
 
 /** A connection to the lock table's database, by URL or through a DataSource. */
@@ -64,33 +67,61 @@ export async function withConnection(
   }
 }
 
-function connect({ url, dataSource, env, createTable, ...names }: ConnectionFlags): Promise<Connection> {
+async function connect({
+  url,
+  dataSource,
+  env,
+  createTable,
+  ...names
+}: ConnectionFlags): Promise<Connection> {
   const options = lockTableOptions(names)
   if (url !== undefined && dataSource !== undefined) throw twice('--url', '--data-source')
-  if (env !== undefined) readEnvironment(env, url, dataSource !== undefined)
-  const address = url ?? process.env['DATABASE_URL'] ?? ''
-  if (dataSource !== undefined) return connectDataSource(dataSource, options)
-  if (address !== '') return connectUrl(address, options, createTable)
+  const variables = env === undefined ? {} : readEnvironment(env)
+  const file = env ?? ''
+  const { DATABASE_URL: inFile } = variables
+  if (url !== undefined && inFile !== undefined && inFile !== url)
+    throw twice('--url', `DATABASE_URL of ${file}`)
+  /** Either value may mean the wrong database. */
+  const checkSame = (...names: readonly string[]): void => {
+    const name = names.find((each) => variables[each] !== undefined && variables[each] !== process.env[each])
+    if (name !== undefined) throw twice(`${name} of the environment`, `${name} of ${file}`)
+  }
+  if (dataSource !== undefined) {
+    checkSame(...Object.keys(variables))
+    return connectDataSource(dataSource, options)
+  }
+  if (url === undefined) checkSame('DATABASE_URL')
+  const given = url ?? process.env['DATABASE_URL'] ?? ''
+  const address = given === '' ? await urlOfPrisma(checkSame) : given
+  const [, unknown] = /\$\{(\w+)/.exec(address) ?? []
+  if (unknown !== undefined)
+    throw wrongUsage(
+      `The URL refers to ${unknown}, which neither the environment nor the file of --env sets.`,
+    )
+  return connectUrl(address, options, createTable)
+}
+
+/** The URL that the project's Prisma uses. @param checkSame called with the name of its variable */
+async function urlOfPrisma(checkSame: (name: string) => void): Promise<string> {
+  const prisma = await prismaProject(new Project())
+  const variable = prisma?.variable
+  if (variable !== undefined) checkSame(variable)
+  const url = prisma?.url ?? process.env[variable ?? ''] ?? ''
+  if (prisma && url !== '') return fileOfSchema(url, prisma.schema)
+  const names = ['DATABASE_URL', ...(variable === undefined ? [] : [variable])]
+  const usual = usualFileWith(names)
+  const advice = usual === undefined ? '' : ` ${usual} sets it: add --env ${usual}.`
   throw wrongUsage(
-    'No database is named – set --url, DATABASE_URL in the environment or in --env, or --data-source.',
+    `No database is named – set --url, ${[...new Set(names)].join(' or ')} in the environment or in --env, or --data-source.${advice}`,
   )
 }
 
-/** Sets variables from the file. Rejects a relevant one that is already set differently: either may mean the wrong database. */
-function readEnvironment(file: string, url: string | undefined, all: boolean): void {
-  let values: NodeJS.Dict<string>
-  try {
-    values = parseEnv(readFileSync(file, 'utf8'))
-  } catch (error) {
-    throw wrongUsage(`${file} cannot be read: ${(error as Error).message}`)
-  }
-  const differs = (name: string, value: string | undefined): boolean =>
-    value !== undefined && values[name] !== undefined && values[name] !== value
-  if (differs('DATABASE_URL', url)) throw twice('--url', `DATABASE_URL of ${file}`)
-  const used = all ? Object.keys(values) : url === undefined ? ['DATABASE_URL'] : []
-  const [name] = used.filter((each) => differs(each, process.env[each]))
-  if (name !== undefined) throw twice(`${name} of the environment`, `${name} of ${file}`)
-  for (const [each, value] of Object.entries(values)) process.env[each] ??= value
+/** Prisma's engines, unlike its adapters, look for a relative file beside the schema. */
+function fileOfSchema(url: string, schema: string): string {
+  const [, path] = /^file:(?!\/)([^?]*)/.exec(url) ?? []
+  if (path === undefined || existsSync(path)) return url
+  const beside = join(dirname(schema), path)
+  return existsSync(beside) ? `file:${beside}` : url
 }
 
 function twice(one: string, other: string): CommandError {

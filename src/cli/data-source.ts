@@ -1,11 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, extname, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { LockTableOptions } from '../sql/internal'
-import { CLIENT_DIALECTS, typeOrmLockProvider, type DataSourceLike } from '../typeorm/internal'
+import { dialectOfDataSource, typeOrmLockProvider, type DataSourceLike } from '../typeorm/internal'
 import { hide, hideUrl, notConnected, wrongUsage } from './command-error'
 import { oneLine } from './output'
+import { isCommonJs } from './project'
 
 /** What the command line uses of a DataSource beyond what a lock does. */
 interface DataSource extends DataSourceLike {
@@ -43,12 +44,11 @@ interface EntityMetadata {
 /** Connects with the DataSource that a file exports, as TypeORM's own command line does. */
 export async function connectDataSource(file: string, options: LockTableOptions) {
   const dataSource = await load(file)
-  const { type, replication } = dataSource.options
+  const { replication } = dataSource.options
   const server = replication?.master ?? dataSource.options
   hide(server.password)
   if (typeof server.url === 'string') hideUrl(server.url)
-  const name = CLIENT_DIALECTS[type]
-  if (!name) throw wrongUsage(`A DataSource of type '${type}' cannot keep locks.`)
+  const name = dialectNameOf(dataSource)
   // Validate the options before connecting.
   typeOrmLockProvider(dataSource, options)
   try {
@@ -73,6 +73,14 @@ export async function connectDataSource(file: string, options: LockTableOptions)
     hasNoEntity: ofEntity === undefined,
     server: name === 'sqlite' ? undefined : hostOf(server),
     close: () => dataSource.destroy(),
+  }
+}
+
+function dialectNameOf({ options }: DataSource) {
+  try {
+    return dialectOfDataSource(options)
+  } catch (error) {
+    throw wrongUsage(oneLine(error))
   }
 }
 
@@ -112,10 +120,8 @@ async function load(file: string): Promise<DataSource> {
   try {
     exported = await loadModule(path)
   } catch (error) {
-    const typescript = /\.[cm]?ts$/.test(path)
-      ? ' – TypeScript needs a loader, such as NODE_OPTIONS="--require ts-node/register" or NODE_OPTIONS="--import tsx"'
-      : ''
-    throw wrongUsage(`${path} cannot be loaded: ${oneLine(error)}${typescript}`)
+    const advice = /\.[cm]?ts$/.test(path) ? loaderAdvice(path, error) : ''
+    throw wrongUsage(`${path} cannot be loaded: ${oneLine(error)}${advice}`)
   }
   const { default: main } = exported as { default?: object }
   const values: unknown[] = [
@@ -130,6 +136,20 @@ async function load(file: string): Promise<DataSource> {
     throw wrongUsage(`${path} exports ${found.length} DataSources – it must export exactly one.`)
   }
   return dataSource
+}
+
+/** Packages that make Node.js load TypeScript, in its options. */
+const LOADERS = /ts-node|tsx|swc|esbuild|jiti|ts-patch/
+
+/** What may be wrong with the loading of TypeScript. If a loader has reported an error of its own, that is the reason. */
+function loaderAdvice(path: string, error: unknown): string {
+  const options = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ')
+  const { code } = error as { code?: unknown }
+  if (!LOADERS.test(options))
+    return ' – TypeScript needs a loader, such as NODE_OPTIONS="--require ts-node/register" or NODE_OPTIONS="--import tsx"'
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && !isCommonJs(path))
+    return ' – the loader in NODE_OPTIONS does not load ES modules: use NODE_OPTIONS="--import tsx"'
+  return ''
 }
 
 function isDataSource(value: unknown): value is DataSource {
@@ -154,19 +174,4 @@ async function loadModule(path: string): Promise<object> {
 
 async function importModule(path: string): Promise<object> {
   return (await import(pathToFileURL(path).href)) as object
-}
-
-/** Whether Node.js loads a file of the project as CommonJS. */
-export function isCommonJs(path: string): boolean {
-  const extension = extname(path)
-  if (extension === '.mjs' || extension === '.mts') return false
-  if (extension === '.cjs' || extension === '.cts') return true
-  return typeOfPackage(dirname(path)) !== 'module'
-}
-
-function typeOfPackage(folder: string): unknown {
-  const manifest = join(folder, 'package.json')
-  if (existsSync(manifest)) return (JSON.parse(readFileSync(manifest, 'utf8')) as { type?: unknown }).type
-  const parent = dirname(folder)
-  return parent === folder ? undefined : typeOfPackage(parent)
 }

@@ -4,15 +4,17 @@ import { LockError } from '../core/internal'
 import { addDoctorCommand } from './doctor'
 import { addExecCommand } from './exec-command'
 import { ExitCode, exitCodeOf, scrub } from './command-error'
+import { addInitCommand } from './init/init-command'
 import { addLockCommands } from './lock-commands'
 import { addOperateCommands } from './operate-commands'
 import { flagOf } from './options'
 import { COMMAND, oneLine, warn } from './output'
-import { addPrintCommands } from './print-commands'
+import { addSqlCommand } from './sql-command'
 import { addWebCommand } from './web-command'
 
 const EXAMPLES = `
 Examples:
+  $ shedlock-orm init       writes the migration into your project
   $ shedlock-orm sql postgres --out migrations/V7__shedlock.sql
   $ shedlock-orm list --url postgres://app@localhost/app
   $ shedlock-orm pause nightly-report --duration 8h --reason "migration of the archive"
@@ -32,7 +34,7 @@ Exit status:
 async function main(): Promise<void> {
   const program = new Command(COMMAND)
     .description(
-      'Prints the migrations of the lock table, checks the table, and operates its locks. Never prints passwords.',
+      'Writes the migration of the lock table, checks the table, and operates its locks. Never prints passwords.',
     )
     .version(process.env['SHEDLOCK_VERSION'] ?? '')
     .addHelpText('after', EXAMPLES)
@@ -49,7 +51,8 @@ async function main(): Promise<void> {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error
     })
-  addPrintCommands(program)
+  addInitCommand(program)
+  addSqlCommand(program)
   addLockCommands(program)
   addOperateCommands(program)
   addDoctorCommand(program)

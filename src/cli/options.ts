@@ -13,7 +13,7 @@ interface OptionEntry {
 }
 
 const URLS =
-  'postgres://…, cockroachdb://…, mysql://…, mariadb://…, file:…, sqlserver://…; uses the driver that your project has installed (default: DATABASE_URL of the environment)'
+  'postgres://…, cockroachdb://…, mysql://…, mariadb://…, file:…, libsql://…, sqlserver://…; uses the driver that your project has installed (default: DATABASE_URL of the environment, or the variable that your Prisma schema or config names)'
 
 /** Every option of every command, each with its name in code. */
 export const OPTIONS = {
@@ -30,10 +30,10 @@ export const OPTIONS = {
   },
   out: { flags: '-o, --out <file>', says: 'write to this file instead of the output' },
   down: { flags: '--down', says: 'print the SQL that removes the table' },
-  migration: { flags: '--migration', says: 'print migration.sql instead' },
-  contract: {
-    flags: '--contract',
-    says: 'print the model for contract.prisma of Prisma 8 instead (postgresql only)',
+  dryRun: { flags: '--dry-run', says: 'print what would be written, and write nothing' },
+  migrations: {
+    flags: '--migrations <folder>',
+    says: "where the project's migrations are (default: where it has others)",
   },
   held: { flags: '--held', says: 'list only the locks that are held now' },
   json: { flags: '--json', says: 'print JSON' },

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { printable } from '../sql/internal'
 import { CommandError, scrub } from './command-error'
 import { terminalWidth, wrap } from './layout'
@@ -22,12 +23,13 @@ export function warn(text: string): void {
 
 /** Turns an error into one line without passwords: a driver's message may have several lines and contain a part of the URL. */
 export function oneLine(error: unknown): string {
-  const { message, errors } = error as { message?: unknown; errors?: unknown[] }
-  // If a host has several addresses, Node.js throws an AggregateError without a message of its own.
+  const { message, errors } = (error ?? {}) as { message?: unknown; errors?: unknown[] }
+  // If a host has several addresses, Node.js throws an AggregateError without a message of its own. ts-node's ES module loader throws
+  // objects that are not errors, and have no toString().
   const text =
     typeof message === 'string' && message !== ''
       ? message
-      : String((errors?.[0] as Error | undefined)?.message ?? error)
+      : ((errors?.[0] as Error | undefined)?.message ?? (typeof error === 'string' ? error : inspect(error)))
   const line = text.replace(/\s*\n\s*/g, ' ')
   return printable(error instanceof CommandError ? line : scrub(line))
 }

@@ -1,6 +1,7 @@
 import { sqlClient } from '../drivers/internal'
 import { dialects, SqlLockProvider, type DialectName, type LockTableOptions } from '../sql/internal'
 import { readUrl, type CliDriver, type DriverConnection } from './drivers/driver'
+import { libsqlDriver } from './drivers/libsql-driver'
 import { mssqlDriver } from './drivers/mssql-driver'
 import { mysqlDriver } from './drivers/mysql-driver'
 import { postgresDriver } from './drivers/postgres-driver'
@@ -17,6 +18,7 @@ const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver
   mariadb: { dialect: 'mariadb', driver: mysqlDriver },
   file: { dialect: 'sqlite', driver: sqliteDriver },
   sqlite: { dialect: 'sqlite', driver: sqliteDriver },
+  libsql: { dialect: 'sqlite', driver: libsqlDriver },
   sqlserver: { dialect: 'mssql', driver: mssqlDriver },
   mssql: { dialect: 'mssql', driver: mssqlDriver },
 }
@@ -44,8 +46,8 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
       const connection = idle.pop() ?? (await open())
       let isBroken = false
       return {
-        run: (text, values) =>
-          connection.query(text, values).catch((error: unknown) => {
+        run: (text, values, _, wants) =>
+          connection.query(text, values, wants).catch((error: unknown) => {
             isBroken = driver.errorCode(error as object) === undefined
             throw error
           }),
@@ -65,7 +67,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   }
   return {
     provider,
-    server: name === 'sqlite' ? undefined : serverOf(url),
+    server: driver === sqliteDriver ? undefined : serverOf(url),
     close: () => Promise.all(idle.map((connection) => connection.close())),
   }
 }

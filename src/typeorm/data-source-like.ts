@@ -68,20 +68,48 @@ export interface QueryRunnerLike {
   readonly connection?: DataSourceLike
 }
 
-/** Maps TypeORM's `type` of a supported database to its dialect. */
-export const CLIENT_DIALECTS: Readonly<Record<string, DialectName>> = {
-  postgres: 'postgres',
-  'aurora-postgres': 'postgres',
-  mysql: 'mysql',
-  'aurora-mysql': 'mysql',
-  mariadb: 'mariadb',
-  'better-sqlite3': 'sqlite',
-  sqljs: 'sqlite',
-  cockroachdb: 'cockroachdb',
-  mssql: 'mssql',
-  oracle: 'oracle',
-  sap: 'hana',
-  spanner: 'spanner',
+/** What is known of one of TypeORM's database types. */
+export type DatabaseType =
+  | {
+      readonly dialect: DialectName
+      /** No test has reached this database through TypeORM's own driver for this type. */
+      readonly untried?: true
+      /** Its driver runs statements in threads, so that others may run between two of a transaction. */
+      readonly isThreaded?: true
+    }
+  | {
+      /** Why it cannot keep locks, and what to do instead. */
+      readonly refused: string
+    }
+
+const ON_A_DEVICE: DatabaseType = {
+  refused:
+    'its database belongs to one app on one device, where no other instance runs the jobs: use InMemoryLockProvider',
+}
+
+/** Every `type` of a DataSource in TypeORM 0.3 and 1.x; docs/dialects.md has the same table. */
+export const DATABASE_TYPES: Readonly<Record<string, DatabaseType>> = {
+  postgres: { dialect: 'postgres' },
+  'aurora-postgres': { dialect: 'postgres', untried: true },
+  mysql: { dialect: 'mysql' },
+  'aurora-mysql': { dialect: 'mysql', untried: true },
+  mariadb: { dialect: 'mariadb' },
+  'better-sqlite3': { dialect: 'sqlite' },
+  sqlite: { dialect: 'sqlite', isThreaded: true },
+  sqljs: { dialect: 'sqlite' },
+  cockroachdb: { dialect: 'cockroachdb', untried: true },
+  mssql: { dialect: 'mssql', untried: true },
+  oracle: { dialect: 'oracle', untried: true },
+  sap: { dialect: 'hana', untried: true },
+  spanner: { dialect: 'spanner' },
+  capacitor: ON_A_DEVICE,
+  cordova: ON_A_DEVICE,
+  expo: ON_A_DEVICE,
+  nativescript: ON_A_DEVICE,
+  'react-native': ON_A_DEVICE,
+  mongodb: {
+    refused: 'it has no SQL: keep the locks in a SQL database, or write a LockProvider of your own',
+  },
 }
 
 /** What TypeORM calls the schema of an entity where it is not `schema`. SQLite's entities have none. */
@@ -93,10 +121,11 @@ export const SCHEMA_OF_ENTITY: Readonly<Partial<Record<DialectName, 'database' |
 
 /** @throws LockError `INVALID_CLIENT` if the database is not supported */
 export function dialectOfDataSource({ type }: DataSourceLike['options']): DialectName {
-  const name = CLIENT_DIALECTS[type]
-  if (name) return name
+  const known = Object.hasOwn(DATABASE_TYPES, type) ? DATABASE_TYPES[type] : undefined
+  if (known && 'dialect' in known) return known.dialect
+  const supported = Object.keys(DATABASE_TYPES).filter((each) => 'dialect' in (DATABASE_TYPES[each] ?? {}))
   throw invalidClient(
-    `A DataSource of type '${type}' cannot keep locks – supported are ${Object.keys(CLIENT_DIALECTS).join(', ')}.`,
+    `A DataSource of type '${type}' cannot keep locks – ${known?.refused ?? `supported are ${supported.join(', ')}`}.`,
   )
 }
 

@@ -13,11 +13,10 @@ import { givenQueryRunner } from './query-runner-client'
 import { runText } from './run-statement'
 
 /**
- * Returns a migration class that creates the lock table. List it in `migrations: [createShedLockMigration()]`, or, for TypeORM's
- * command line, write a file with `export const CreateShedLock1735689600000 = createShedLockMigration()`. Its name and its date
- * (1 January 2025) never change; TypeORM runs it even if it has already run later migrations. An existing table is left unchanged. If
- * locks would not work in it, the migration fails with a `LockError` `TABLE_MISMATCH`, or with the database's own error. For a second
- * table, extend the class and give it a `name` of its own.
+ * Returns a migration class that creates the lock table. List it in `migrations: [createShedLockMigration()]`: its name and its date
+ * (1 January 2025) never change, and TypeORM runs it even if it has already run later migrations. Or extend it in a file, with a
+ * `name` of its own, as `npx shedlock-orm init` does. An existing table is left unchanged. If locks would not work in it, the migration
+ * fails with a `LockError` `TABLE_MISMATCH`, or with the database's own error.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */

@@ -103,12 +103,21 @@ const CONNECTIONS: Readonly<
   mariadb: (_, isGiven) => mysqlConnection(isGiven),
   oracle: () => ({ ...plainConnection(), end: dropConnection }),
   spanner: () => ({ run: runOnSpanner }),
+  sqlite: () => ({ run: runOnSqlite }),
 }
 
 /** Ends an oracledb connection: https://node-oracledb.readthedocs.io/en/latest/api_manual/connection.html#connection.close */
 function dropConnection(connection: { close?(options: object): Promise<void> }): void {
   connection.close?.({ drop: true }).catch(() => undefined)
 }
+
+/** TypeORM's type `sqlite` counts the rows that a statement changes only if it begins in upper case. */
+const runOnSqlite: DriverConnection['run'] = ({ queryRunner }, text, values) =>
+  runText(
+    queryRunner,
+    text.replace(/^(insert|update|delete) /, (verb) => verb.toUpperCase()),
+    values,
+  )
 
 /** TypeORM runs a statement that does not begin with an upper-case SELECT in a transaction, which takes locks. */
 const runOnSpanner: DriverConnection['run'] = ({ queryRunner }, text, values) =>

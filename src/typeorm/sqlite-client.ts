@@ -1,3 +1,4 @@
+import { invalidClient, type LockError } from '../core/internal'
 import { drivers, sqlClient } from '../drivers/internal'
 import {
   DriverError,
@@ -6,7 +7,7 @@ import {
   type SqlRow,
   type StatementResult,
 } from '../sql/internal'
-import type { DataSourceLike } from './data-source-like'
+import { DATABASE_TYPES, type DataSourceLike } from './data-source-like'
 import { notInitialised } from './query-runner-client'
 
 /** What this library uses of TypeORM's SQLite drivers. */
@@ -14,8 +15,8 @@ interface SqliteDriverLike {
   readonly options: object
   /** The app's connection. */
   readonly databaseConnection: object
-  /** Opens the file a second time. Only better-sqlite3's driver has it. */
-  createDatabaseConnection(): Promise<BetterSqlite3Like>
+  /** Opens the file a second time. sql.js has no files. */
+  createDatabaseConnection(): Promise<BetterSqlite3Like | Sqlite3Like>
   /** Saves sql.js's in-memory database, if the DataSource has the option `autoSave`. */
   autoSave?(): Promise<void>
 }
@@ -29,6 +30,19 @@ interface BetterSqlite3Like {
     all(...values: unknown[]): unknown[]
   }
   close(): unknown
+}
+
+/** What this library uses of sqlite3, which runs its statements in threads. */
+interface Sqlite3Like {
+  all(text: string, values: unknown[], done: (error: Error | null, rows: SqlRow[]) => void): unknown
+  run(
+    text: string,
+    values: unknown[],
+    done: (this: { changes: number }, error: Error | null) => void,
+  ): unknown
+  /** Runs one statement after another from now on. */
+  serialize(): unknown
+  close(done: () => void): unknown
 }
 
 /** What this library uses of sql.js. */
@@ -46,43 +60,74 @@ interface SqlJsLike {
 /** Runs a statement synchronously, so that no statement of the app can run before it returns. */
 type Run = (text: string, values?: unknown[]) => StatementResult
 
+/** Runs a statement on a connection that runs one at a time. */
+type RunInTurn = (
+  text: string,
+  values: unknown[],
+  wants: keyof StatementResult,
+) => StatementResult | Promise<StatementResult>
+
 const READ_FILE = "select file from pragma_database_list where name = 'main'"
 
 /**
  * Keeps lock statements out of the app's transactions on SQLite. TypeORM has a single connection to it, so a lock would join the
  * app's open transaction and vanish when that is rolled back. A file is therefore opened a second time. An in-memory database has no
  * second connection: there each lock statement is a transaction within one tick, and waits while the app has a transaction open.
+ *
+ * @throws LockError `INVALID_CLIENT` for an in-memory database of sqlite3, where other statements run between two of a transaction
  */
 export function sqliteClient(dataSource: DataSourceLike): SqlClient {
+  const { type, database } = dataSource.options
+  const isThreaded = 'isThreaded' in (DATABASE_TYPES[type] ?? {})
+  if (isThreaded && database === ':memory:') throw inMemory()
   // The absolute path of each connection of the app, because the working directory may have changed since.
   const paths = new WeakMap<object, string>()
   // Read each time, because a DataSource replaces its driver when its options change.
   const driver = () => dataSource.driver as SqliteDriverLike
-  const open = async (database: string) => {
-    // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop.
-    const options = { ...driver().options, database, timeout: 0 }
-    const other = Object.create(driver(), { options: { value: options } }) as SqliteDriverLike
+  const open = async (path: string): Promise<{ run: RunInTurn; close: () => unknown }> => {
+    // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop. The
+    // app's connection has already set the journal mode, which the file keeps.
+    const own = { database: path, timeout: 0, busyTimeout: 0, enableWAL: false }
+    const options = { value: { ...driver().options, ...own } }
+    const other = Object.create(driver(), { options }) as SqliteDriverLike
     const connection = await other.createDatabaseConnection()
-    return { run: onBetterSqlite3(connection), close: () => connection.close() }
+    if (!isThreaded) {
+      const opened = connection as BetterSqlite3Like
+      return { run: onBetterSqlite3(opened), close: () => opened.close() }
+    }
+    const opened = connection as Sqlite3Like
+    opened.serialize()
+    const run = onSqlite3(opened)
+    // sqlite3 would wait for a second, in one of the few threads that all of the process shares.
+    await run('pragma busy_timeout = 0', [], 'rows')
+    return { run, close: () => opened.close(() => undefined) }
   }
   const use = idleConnection(open, ({ close }) => close())
-  const client = sqlClient(drivers.sqlite, (text, values) => {
+  const client = sqlClient(drivers.sqlite, async (text, values, _, wants) => {
     const unusable = notInitialised(dataSource)
     if (unusable) throw unusable
     const { databaseConnection: opened } = driver()
-    if (dataSource.options.type === 'sqljs')
+    if (type === 'sqljs')
       return inTransaction(onSqlJs(opened as SqlJsLike), () => autoSave(driver()))(text, values)
-    const path = paths.get(opened) ?? pathOf(opened as BetterSqlite3Like)
+    const run = isThreaded ? onSqlite3(opened as Sqlite3Like) : onBetterSqlite3(opened as BetterSqlite3Like)
+    const path = paths.get(opened) ?? pathIn(await run(READ_FILE, [], 'rows'))
     paths.set(opened, path)
-    if (path !== '') return use(path, ({ run }) => run(text, values))
+    if (path !== '') return use(path, (other) => other.run(text, values, wants))
+    if (isThreaded) throw inMemory()
     return inTransaction(onBetterSqlite3(opened as BetterSqlite3Like))(text, values)
   })
   return { ...client, pool: dataSource, unusable: () => notInitialised(dataSource) }
 }
 
 /** Returns the absolute path of a connection's file; empty for an in-memory database. */
-function pathOf(database: BetterSqlite3Like): string {
-  return String(onBetterSqlite3(database)(READ_FILE).rows[0]?.['file'])
+function pathIn({ rows: [row] }: StatementResult): string {
+  return String(row?.['file'])
+}
+
+function inMemory(): LockError {
+  return invalidClient(
+    "A lock in an in-memory database of TypeORM's type 'sqlite' would join the app's transactions – use the type 'better-sqlite3' or a file; in unit tests, InMemoryLockProvider.",
+  )
 }
 
 /** @param save called after a statement that changed rows */
@@ -119,6 +164,23 @@ function onBetterSqlite3(database: BetterSqlite3Like): Run {
       ? { rows: statement.all(...values) as SqlRow[], changed: 0 }
       : { rows: [], changed: statement.run(...values).changes }
   }
+}
+
+function onSqlite3(database: Sqlite3Like): RunInTurn {
+  return (text, values, wants) =>
+    new Promise((resolve, reject) => {
+      // Only run() counts, and only all() reads.
+      if (wants === 'changed')
+        database.run(text, values, function (error) {
+          if (error) reject(error)
+          else resolve({ rows: [], changed: this.changes })
+        })
+      else
+        database.all(text, values, (error, rows) => {
+          if (error) reject(error)
+          else resolve({ rows })
+        })
+    })
 }
 
 function onSqlJs(database: SqlJsLike): Run {

@@ -2,6 +2,7 @@ import { eventually } from '../eventually'
 import { installPglite } from './pglite'
 import { address, type Server, type StartedServer } from './server'
 import { servers } from './servers'
+import { installSqlite3 } from './sqlite3'
 import { startContainer } from './start-container'
 import { connects } from './wait-for-port'
 
@@ -17,7 +18,7 @@ export interface FoundBackend {
   readonly knowsNamedZones?: boolean
 }
 
-export const EMBEDDED = ['sqlite', 'sqlite-memory', 'sqljs', 'pglite'] as const
+export const EMBEDDED = ['sqlite', 'sqlite-memory', 'sqlite3', 'sqljs', 'pglite'] as const
 
 type Stop = () => Promise<unknown>
 
@@ -50,10 +51,12 @@ export async function findBackends(): Promise<{ backends: FoundBackend[]; stop: 
   }
   const isAsked = (name: string): boolean => [...wanted, ...required].includes(name)
   if (isAsked('pglite')) await installPglite()
+  if (isAsked('sqlite3')) await installSqlite3()
   const backends = [
     ...EMBEDDED.map((name) => {
       if (!isWanted(name)) return { name, note: 'BACKENDS does not name it' }
       if (name === 'pglite' && !isAsked(name)) return { name, note: 'npm run test:pglite' }
+      if (name === 'sqlite3' && !isAsked(name)) return { name, note: 'only if BACKENDS names it' }
       // It loads itself by import().
       if (name === 'pglite' && !hasVmModules())
         return { name, note: 'only under Node.js with --experimental-vm-modules' }

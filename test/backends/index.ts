@@ -10,6 +10,7 @@ import type { EMBEDDED, FoundBackend } from './find-backends'
 import { createPglite } from './pglite'
 import { servers } from './servers'
 import type { Server } from './server'
+import { sqlite3Options } from './sqlite3'
 
 /** An empty database that nobody else uses. */
 export interface TestDatabase {
@@ -129,18 +130,24 @@ function embeddedBackend(name: (typeof EMBEDDED)[number]): Backend {
     name,
     dialect: 'sqlite',
     url: name,
-    shared: name === 'sqlite',
+    shared: name === 'sqlite' || name === 'sqlite3',
     knowsNamedZones: false,
-    create: name === 'sqlite' ? createFile : () => Promise.resolve(inMemory[name]),
+    ...(name === 'sqlite3' && { conformanceOnly: true }),
+    create:
+      name === 'sqlite'
+        ? () => createFile({ type: 'better-sqlite3' })
+        : name === 'sqlite3'
+          ? () => createFile(sqlite3Options())
+          : () => Promise.resolve(inMemory[name]),
   }
 }
 
-async function createFile(): Promise<TestDatabase> {
+async function createFile(options: object): Promise<TestDatabase> {
   const directory = await mkdtemp(join(DIRECTORY, 'shedlock-test-'))
   const database = join(directory, 'test.sqlite')
   return {
     url: `file:${database}`,
-    typeOrm: { type: 'better-sqlite3', database },
+    typeOrm: { ...options, database } as DataSourceOptions,
     drop: () => rm(directory, { recursive: true }),
   }
 }

@@ -1,4 +1,5 @@
 import { DataSource, type DataSourceOptions } from 'typeorm'
+import { DataSource as DataSource03 } from 'typeorm-0.3'
 import { createShedLockMigration } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import type { TestDatabase } from '.'
@@ -26,11 +27,19 @@ export async function openDatabase<Database extends TestDatabase>(
   const database = await backend.create()
   after(() => database.drop())
   const connect: OpenDatabase['connect'] = async (rest = {}, closed = after) => {
-    const dataSource = await new DataSource({ ...database.typeOrm, ...rest }).initialize()
+    const all = { ...database.typeOrm, ...rest }
+    const dataSource = await createDataSource(all).initialize()
     closed(() => dataSource.isInitialized && dataSource.destroy())
     return dataSource
   }
   return { database, dataSource: await connect(options), connect }
+}
+
+/** TypeORM 1 has dropped the type `sqlite`. */
+function createDataSource(options: DataSourceOptions): DataSource {
+  return (options.type as string) === 'sqlite'
+    ? (new DataSource03(options as never) as unknown as DataSource)
+    : new DataSource(options)
 }
 
 /** A client of SQLite in memory. */

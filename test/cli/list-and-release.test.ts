@@ -71,7 +71,7 @@ describeBackends(backends)('the drivers of a project on $name', (backend) => {
     const { status, stderr } = await runCli(['list', '--url', database.url], { cwd: projectWith() })
     expect(status).toBe(3)
     expect(stderr).toMatch(
-      /^shedlock-orm: There is no driver for this database in .* – install [\w-]+( or [\w-]+)?, or use .*\n$/,
+      /^shedlock-orm: There is no driver for this database in .* – install [@\w/-]+( or [@\w/-]+)*, or use .*\n$/,
     )
   })
 })

@@ -21,15 +21,13 @@ describe('shedlock-orm sql', () => {
   })
 
   it.each([
-    ['sql', 'postgresql', 'postgres'],
-    ['sql', 'mysql2', 'mysql'],
-    ['sql', 'sqlserver', 'mssql'],
-    ['prisma', 'postgres', 'postgresql'],
-    ['prisma', 'mariadb', 'mysql'],
-  ])('%s takes %s for %s', async (command, alias, name) => {
-    const known = await runCli([command, name])
+    ['postgresql', 'postgres'],
+    ['mysql2', 'mysql'],
+    ['sqlserver', 'mssql'],
+  ])('takes %s for %s', async (alias, name) => {
+    const known = await runCli(['sql', name])
     expect(known.status).toBe(0)
-    expect(await runCli([command, alias])).toEqual(known)
+    expect(await runCli(['sql', alias])).toEqual(known)
   })
 
   it('quotes the names that it is given', async () => {
@@ -62,52 +60,12 @@ describe('shedlock-orm sql', () => {
   })
 })
 
-describe('shedlock-orm prisma', () => {
-  it('prints a model with the names that it is given', async () => {
-    const names = ['--table-name', 'Lock "s"', '--column-names', 'name=jobName']
-    const { stdout } = await runCli(['prisma', 'postgresql', ...names])
-    expect(stdout).toContain('@@map("Lock \\"s\\"")')
-    expect(stdout).toContain('@id @map("jobName")')
-  })
-})
-
-describe('shedlock-orm typeorm', () => {
-  const migration = async (name: string, ...flags: string[]): Promise<string> => {
-    const file = join(folder, name)
-    await runCli(['typeorm', '--out', file, ...flags])
-    return readFileSync(file, 'utf8')
-  }
-
-  it.each([
-    ['ts', 'import', 'export class', 'override name'],
-    ['mjs', 'import', 'export class', 'name'],
-    ['cjs', 'const', 'exports.CreateShedLock1795000000000 = class', 'name'],
-  ])('dates the migration as its file is dated: .%s', async (extension, imports, exported, member) => {
-    const text = await migration(`1795000000000-locks.${extension}`, '--schema', 'ops')
-    expect(text).toMatch(new RegExp(`^${imports} `))
-    expect(text).toContain(
-      `${exported} CreateShedLock1795000000000 extends createShedLockMigration({ schema: 'ops' }) {\n  ${member} = 'CreateShedLock1795000000000'\n}\n`,
-    )
-  })
-
-  it('writes a .js file as the package beside it says', async () => {
-    writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
-    expect(await migration('locks.js')).toMatch(/^import /)
-  })
-})
-
-describe('names that code needs too', () => {
-  it.each([
-    [['prisma', 'postgresql'], "shedlock({ tableName: 'job_locks' })"],
-    [['prisma', 'postgresql', '--migration'], "shedlock({ tableName: 'job_locks' })"],
-    [['prisma', 'postgresql', '--contract'], "prismaLockProvider(db, { tableName: 'job_locks' })"],
-    [['typeorm'], "typeOrmLockProvider(dataSource, { tableName: 'job_locks' })"],
-    [['sql', 'mysql'], "the lock provider ({ tableName: 'job_locks' })"],
-  ])('are printed beside what was asked for: %j', async (args, call) => {
-    const { stderr } = await runCli([...args, '--table-name', 'job_locks'])
-    expect(stderr).toBe(`shedlock-orm: use the same names in code: ${call}\n`)
-    expect(await runCli(args)).toMatchObject({ status: 0, stderr: '' })
-  })
+it('names are printed that code needs too', async () => {
+  const { stderr } = await runCli(['sql', 'mysql', '--table-name', 'job_locks'])
+  expect(stderr).toBe(
+    "shedlock-orm: use the same names in code: the lock provider ({ tableName: 'job_locks' })\n",
+  )
+  expect(await runCli(['sql', 'mysql'])).toMatchObject({ status: 0, stderr: '' })
 })
 
 describe('shedlock-orm --help', () => {

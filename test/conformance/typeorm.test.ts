@@ -17,7 +17,7 @@ interface Variant {
 function variantsOf({ name, shared }: Backend): readonly Variant[] {
   if (name === 'mariadb')
     return [{ variant: '' }, { variant: ' as type mysql', options: { type: 'mysql' }, sqlOnly: true }]
-  if (name === 'sqlite')
+  if (name === 'sqlite' || name === 'sqlite3')
     return [
       { variant: ' with a rollback journal' },
       { variant: ' with WAL', options: { enableWAL: true }, sqlOnly: true },

@@ -23,16 +23,25 @@ describe('typeOrmLockProvider', () => {
     )
   })
 
-  it('refuses a database that has no dialect', () => {
-    const mongodb: DataSourceLike = {
+  it.each([
+    [
+      { type: 'mongodb' },
+      /type 'mongodb' cannot keep locks – it has no SQL: keep the locks in a SQL database/,
+    ],
+    [{ type: 'expo' }, /type 'expo' cannot keep locks – .* one device, .*: use InMemoryLockProvider/],
+    [{ type: 'constructor' }, /cannot keep locks – supported are postgres, .*, sqlite, .*spanner\.$/],
+    [
+      { type: 'sqlite', database: ':memory:' },
+      /would join the app's transactions – use .* 'better-sqlite3' or a file/,
+    ],
+  ])('refuses a DataSource with %j, and says what to do', (options, message) => {
+    const refused: DataSourceLike = {
       isInitialized: true,
-      options: { type: 'mongodb' },
+      options,
       driver: {},
       createQueryRunner: () => dataSource.createQueryRunner(),
     }
-    expect(() => typeOrmLockProvider(mongodb)).toThrow(
-      lockError('INVALID_CLIENT', /type 'mongodb' cannot keep locks – supported are .*postgres/),
-    )
+    expect(() => typeOrmLockProvider(refused)).toThrow(lockError('INVALID_CLIENT', message))
   })
 
   it('refuses to be a migration without being called', async () => {

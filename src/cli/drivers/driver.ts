@@ -1,8 +1,7 @@
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import type { Driver } from '../../drivers/internal'
-import type { SqlRow } from '../../sql/internal'
+import type { SqlRow, StatementResult } from '../../sql/internal'
 import { databaseFailure, wrongUsage, type CommandError } from '../command-error'
+import { Project } from '../project'
 
 /** What the command line uses of a database driver in the user's project. */
 export interface CliDriver extends Driver {
@@ -14,43 +13,26 @@ export interface DriverConnection {
   query(
     text: string,
     values: readonly (string | number | null)[],
+    wants: keyof StatementResult,
   ): Promise<{ rows: readonly SqlRow[]; changed: number }>
   close(): Promise<unknown>
 }
 
-/**
- * Loads the first of these packages that can be found from the user's project or from one of its packages in `via`. With pnpm, a
- * driver that only a Prisma adapter depends on cannot be found from the project itself.
- */
+/** Loads the first of these packages that the user's project, or one of its packages in `via`, can load. */
 export function loadDriver(
   packages: readonly string[],
   via: readonly string[],
 ): { name: string; exports: unknown } {
-  const project = createRequire(join(process.cwd(), 'package.json'))
-  const carriers = via.flatMap((name) => pathOf(project, name) ?? [])
-  for (const place of [project, ...carriers.map((path) => createRequire(path))]) {
-    for (const name of packages) {
-      const path = pathOf(place, name)
-      if (path !== undefined) return { name, exports: place(path) as unknown }
-    }
-  }
+  const found = new Project().find(packages, via)
+  if (found) return { name: found.name, exports: found.load() }
   throw databaseFailure(
     `There is no driver for this database in ${process.cwd()} – install ${packages.map(packageOf).join(' or ')}, or use --data-source.`,
   )
 }
 
-/** @returns `undefined` when the package is not installed there */
-function pathOf(place: NodeJS.Require, name: string): string | undefined {
-  try {
-    return place.resolve(name)
-  } catch {
-    return undefined
-  }
-}
-
 /** Shortens `mysql2/promise` to `mysql2`, because npm would install the former from GitHub. */
 function packageOf(path: string): string {
-  return path.split('/')[0] ?? path
+  return path.startsWith('@') ? path : (path.split('/')[0] ?? path)
 }
 
 /**

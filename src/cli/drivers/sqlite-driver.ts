@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { drivers } from '../../drivers/internal'
 import type { SqlRow } from '../../sql/internal'
 import { databaseFailure } from '../command-error'
-import { loadDriver, type CliDriver } from './driver'
+import { loadDriver, type CliDriver, type DriverConnection } from './driver'
+import { openLibsql, type Libsql } from './libsql-driver'
 
 type BetterSqlite3 = new (
   path: string,
@@ -18,18 +19,46 @@ type BetterSqlite3 = new (
   close(): unknown
 }
 
-/** Uses better-sqlite3. */
+interface Sqlite3 {
+  readonly Database: new (path: string, opened: (error: Error | null) => void) => Sqlite3Database
+}
+
+interface Sqlite3Database {
+  all(text: string, values: unknown[], done: (error: Error | null, rows: SqlRow[]) => void): unknown
+  run(
+    text: string,
+    values: unknown[],
+    done: (this: { changes: number }, error: Error | null) => void,
+  ): unknown
+  close(): unknown
+}
+
+/** Each library that opens a file, by its package. */
+const OPEN: Readonly<Record<string, (library: never, file: string) => Promise<DriverConnection>>> = {
+  'better-sqlite3': openBetterSqlite3,
+  '@libsql/client': (library: Libsql, file) => openLibsql(library, `file:${file}`),
+  sqlite3: openSqlite3,
+}
+
+/** Uses better-sqlite3, @libsql/client or sqlite3. */
 export const sqliteDriver: CliDriver = {
   ...drivers.sqlite,
   open: async (url, create) => {
-    const Database = loadDriver(['better-sqlite3'], ['@prisma/adapter-better-sqlite3', 'typeorm'])
-      .exports as BetterSqlite3
+    const { name, exports } = loadDriver(Object.keys(OPEN), [
+      ...['@prisma/adapter-better-sqlite3', '@prisma/adapter-libsql', 'typeorm'],
+    ])
     const file = sqliteFile(url)
     if (!create && !existsSync(file))
       throw databaseFailure(
         `There is no SQLite file ${file} – correct the path; this command does not create it.`,
       )
-    const database = await Promise.resolve(new Database(file, { timeout: 5_000 }))
+    return (OPEN[name] ?? openBetterSqlite3)(exports as never, file)
+  },
+}
+
+function openBetterSqlite3(Database: BetterSqlite3, file: string): Promise<DriverConnection> {
+  return Promise.resolve().then(() => {
+    const database = new Database(file, { timeout: 5_000 })
     return {
       query: (text, values) =>
         Promise.resolve().then(() => {
@@ -40,7 +69,32 @@ export const sqliteDriver: CliDriver = {
         }),
       close: () => Promise.resolve(database.close()),
     }
-  },
+  })
+}
+
+async function openSqlite3({ Database }: Sqlite3, file: string): Promise<DriverConnection> {
+  const database = await new Promise<Sqlite3Database>((opened, failed) => {
+    const database = new Database(file, (error) => {
+      if (error) failed(error)
+      else opened(database)
+    })
+  })
+  return {
+    query: (text, values, wants) =>
+      new Promise((answer, fail) => {
+        if (wants === 'rows')
+          database.all(text, [...values], (error, rows) => {
+            if (error) fail(error)
+            else answer({ rows, changed: 0 })
+          })
+        else
+          database.run(text, [...values], function (error) {
+            if (error) fail(error)
+            else answer({ rows: [], changed: this.changes })
+          })
+      }),
+    close: () => Promise.resolve(database.close()),
+  }
 }
 
 /** Accepts `file:./dev.db` as Prisma writes it, `file:///…` and `sqlite:…`. */

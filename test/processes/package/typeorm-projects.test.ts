@@ -60,20 +60,21 @@ test.each<{ typeorm: string; extension: Extension; type: string; loader?: readon
     symlinkSync(packages, join(project, 'node_modules'))
     writeFileSync(join(project, 'package.json'), JSON.stringify({ type }))
     const names = ['--table-name', 'JobLocks', '--column-names', 'lockedBy=Owner']
-    const out = ['--out', `migrations/1764547200001-locks.${extension}`]
-    node(project, 'node_modules/shedlock-orm/dist/cli/shedlock.js', 'typeorm', ...names, ...out)
+    node(project, 'node_modules/shedlock-orm/dist/cli/shedlock.js', 'init', 'typeorm', ...names)
+    const [file = ''] = readdirSync(join(project, 'migrations')).filter((name) => name !== `own.${extension}`)
+    const [, date = ''] = /^(\d{13})-CreateShedLock\.\w+$/.exec(file) ?? []
 
     const cli = [...loader, `node_modules/${typeorm}/cli.js`]
     const migrate = (command: string, ...args: string[]): string =>
       node(project, ...cli, command, ...args, '--dataSource', `data-source.${extension}`)
     const ran = migrate('migration:run')
-    expect(ran).toContain('Migration CreateShedLock1764547200001 has been executed successfully.')
+    expect(ran).toContain(`Migration CreateShedLock${date} has been executed successfully.`)
     expect(ran).toContain('Migration AddOrders1700000000000 has been executed successfully.')
     // The same for each, once its files were read.
     if (extension === 'cjs') {
       expect(migrate('migration:run')).toContain('No migrations are pending')
       expect(migrate('migration:generate', 'drift', '--check')).toContain('No changes')
-      const reverted = 'CreateShedLock1764547200001 has been reverted successfully'
+      const reverted = `CreateShedLock${date} has been reverted successfully`
       expect(migrate('migration:revert')).toContain(reverted)
     }
   },

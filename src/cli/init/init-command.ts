@@ -1,0 +1,185 @@
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Argument, type Command } from 'commander'
+import type { LockTableOptions } from '../../sql/internal'
+import { wrongUsage } from '../command-error'
+import { readEnvironment, usualFileWith } from '../environment'
+import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags } from '../options'
+import { print, warn } from '../output'
+import { Project } from '../project'
+import { inStyle } from './code-style'
+import type { Plan, Step, Write } from './plan'
+import { prisma8Plan, prismaPlan } from './prisma-plan'
+import { literal, typeOrmPlan } from './typeorm-plan'
+import { usage } from './usage'
+
+const OPTIONS = ['dryRun', 'migrations', 'env', ...NAME_OPTIONS] as const
+type InitFlags = Flags<(typeof OPTIONS)[number]>
+
+type PlanOf = (
+  project: Project,
+  names: LockTableOptions,
+  migrations: string | undefined,
+) => Plan | Promise<Plan>
+
+/** The ORMs by the package that shows them. */
+const ORMS: readonly {
+  readonly name: string
+  readonly packages: readonly string[]
+  readonly plan: PlanOf
+}[] = [
+  { name: 'typeorm', packages: ['typeorm'], plan: typeOrmPlan },
+  { name: 'prisma', packages: ['@prisma/client', 'prisma'], plan: prismaPlan },
+  { name: 'prisma-8', packages: ['@prisma/orm-postgres'], plan: prisma8Plan },
+]
+
+export function addInitCommand(program: Command): void {
+  const init = program
+    .command('init')
+    .addArgument(new Argument('[orm]', 'if the project has several').choices(ORMS.map(({ name }) => name)))
+    .summary('write the migration and the model into your project')
+    .description(
+      'Finds the ORM, the migrations, the schema and the scheduler of the project in this folder, writes the migration of the lock table and the model in its style, and prints the lines that are left to write. Never changes what exists, apart from adding the model to the end of a schema: run twice, it does nothing. Never connects to a database.',
+    )
+  addOptions(init, ...OPTIONS).action((orm: string | undefined, flags: InitFlags) => run(orm, flags))
+}
+
+async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
+  if (flags.env !== undefined) readEnvironment(flags.env)
+  const project = new Project()
+  const names = lockTableOptions(flags)
+  const { plan: planOf, packages } = ormOf(project, orm)
+  checkVersion(project, packages)
+  const plan = await planOf(project, names, flags.migrations)
+  const { scheduler, what, code } = usage(project, plan)
+  warn(`found ${[...plan.found, scheduler ?? 'no scheduler'].join(', ')}`)
+  for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
+  for (const write of plan.writes) {
+    if (flags.dryRun) preview(write)
+    else perform(project, write)
+  }
+  const steps = [
+    ...installation(project),
+    ...plan.steps,
+    { what, code: withNames(code, plan, names) },
+    check(project, plan),
+  ]
+  for (const [index, step] of steps.entries()) await explain(project, index + 1, step)
+}
+
+function ormOf(project: Project, wanted: string | undefined) {
+  const found = ORMS.filter(({ packages }) => packages.some((name) => project.has(name)))
+  // Prisma 8 needs the package prisma too.
+  const known = found.some(({ name }) => name === 'prisma-8')
+    ? found.filter(({ name }) => name !== 'prisma')
+    : found
+  const [orm, ...others] = wanted === undefined ? known : ORMS.filter(({ name }) => name === wanted)
+  if (!orm)
+    throw wrongUsage(
+      `The package.json of ${project.root} names neither typeorm nor @prisma/client${elsewhere(project)} – for other clients, print the table with \`npx shedlock-orm sql <database>\`.`,
+    )
+  if (others.length > 0)
+    throw wrongUsage(
+      `This project has ${known.map(({ name }) => name).join(' and ')} – name one: shedlock-orm init ${orm.name}`,
+    )
+  return orm
+}
+
+/** The versions of other packages that this one works with, from its package.json. */
+const PEERS = JSON.parse(process.env['SHEDLOCK_PEERS'] ?? '{}') as Readonly<Record<string, string>>
+
+function checkVersion(project: Project, [name = '']: readonly string[]): void {
+  const range = PEERS[name]
+  const version = project.version(name)
+  const numbers = (text: string): number[] => text.split('.').map(Number)
+  const [lowest = '0'] = /\d+(\.\d+)*/.exec(range ?? '') ?? []
+  const [found, wanted] = [numbers(version), numbers(lowest)]
+  const different = wanted.findIndex((number, index) => number !== found[index])
+  if (range !== undefined && version !== '' && (found[different] ?? 0) < (wanted[different] ?? 0))
+    throw wrongUsage(`${name} ${version} is too old – shedlock-orm works with ${range}.`)
+}
+
+/** Where else in a monorepo an ORM is. */
+function elsewhere(project: Project): string {
+  const folders = project
+    .files('.json')
+    .filter((file) => file.endsWith('/package.json'))
+    .map((file) => dirname(file))
+    .filter((folder) => {
+      const other = new Project(join(project.root, folder))
+      return ORMS.some(({ packages }) => packages.some((name) => other.has(name)))
+    })
+  return folders.length === 0 ? '' : `, but ${folders.join(', ')} does: run it there`
+}
+
+function perform(project: Project, { file, text, appends = false }: Write): void {
+  const path = join(project.root, file)
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    if (appends) appendFileSync(path, text)
+    else writeFileSync(path, text, { flag: 'wx' })
+  } catch (error) {
+    throw wrongUsage(`${file} cannot be written: ${(error as Error).message}`)
+  }
+  warn(appends ? `added the model to ${file}` : `wrote ${file}`)
+}
+
+function preview({ file, text, appends = false }: Write): void {
+  print(
+    `${appends ? 'Would add to' : 'Would write'} ${file}:\n\n${text.trim().replace(/^(?=.)/gm, '  ')}\n\n`,
+  )
+}
+
+function installation(project: Project): Step[] {
+  if (project.has('shedlock-orm')) return []
+  const managers = {
+    'pnpm-lock.yaml': 'pnpm add',
+    'yarn.lock': 'yarn add',
+    'bun.lock': 'bun add',
+    'bun.lockb': 'bun add',
+  }
+  const [, command = 'npm install'] = Object.entries(managers).find(([file]) => project.exists(file)) ?? []
+  const needsCron = project.has('@nestjs/schedule') && !project.has('cron')
+  return [
+    {
+      what: 'Install the package:',
+      code: `${command} shedlock-orm${needsCron ? ' cron' : ''}\n`,
+      language: 'sh',
+    },
+  ]
+}
+
+/** Passes the provider the names of the table. */
+function withNames(code: string, { provider: { name, client } }: Plan, names: LockTableOptions): string {
+  const options = literal(names)
+  if (options === '') return code
+  return code
+    .replace(`${name}(${client})`, `${name}(${client}, ${options})`)
+    .replace(`lockProvider: ${name}`, `lockProvider: (client) => ${name}(client, ${options})`)
+}
+
+function check(project: Project, { dataSource, variables = ['DATABASE_URL'] }: Plan): Step {
+  const file = usualFileWith(variables)
+  const env = file === undefined ? '' : ` --env ${file}`
+  const isCompiled = dataSource !== undefined && !/\.[cm]?ts$/.test(dataSource)
+  const loader = isCompiled || dataSource === undefined ? '' : loaderOf(project)
+  const source = dataSource === undefined ? '' : ` -d ${dataSource}`
+  return {
+    what: 'Check the table and the connection:',
+    code: `${loader}npx shedlock-orm doctor${source}${env}\n`,
+    language: 'sh',
+  }
+}
+
+/** What makes Node.js load the project's TypeScript. */
+function loaderOf(project: Project): string {
+  if (project.has('ts-node') && !project.has('tsx')) return 'NODE_OPTIONS="--require ts-node/register" '
+  return 'NODE_OPTIONS="--import tsx" '
+}
+
+async function explain(project: Project, number: number, { what, code, language }: Step): Promise<void> {
+  print(`${number === 1 ? '' : '\n'}${number}. ${what}`)
+  if (code === undefined) return
+  const shown = language === 'sh' ? code : await inStyle(project, 'src/shedlock.ts', code, code)
+  print(`\n${shown.trimEnd().replace(/^(?=.)/gm, '   ')}`)
+}

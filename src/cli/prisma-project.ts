@@ -1,0 +1,144 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { wrongUsage } from './command-error'
+import { oneLine } from './output'
+import type { Project } from './project'
+
+/** What a project's schema.prisma and prisma.config.ts say. Paths are absolute. */
+export interface PrismaProject {
+  /** The file of the schema, or the folder of its files. */
+  readonly schema: string
+  readonly isFolder: boolean
+  readonly files: readonly string[]
+  readonly migrations: string
+  readonly provider: string | undefined
+  /** The schemas of the datasource. Every model then has to name its own. */
+  readonly schemas: readonly string[]
+  /** The variable that contains the database's URL. */
+  readonly variable: string | undefined
+  /** The URL, if it is known without the variable. */
+  readonly url: string | undefined
+}
+
+/** What is used of the config as Prisma resolves it. Before 6.6, `schema` was an object. */
+interface PrismaConfig {
+  readonly schema?: string | { readonly filePath?: string; readonly folderPath?: string }
+  readonly migrations?: { readonly path?: string }
+  readonly datasource?: { readonly url?: string }
+}
+
+interface ConfigPackage {
+  readonly loadConfigFromFile: (input: { configRoot: string; configFile: string }) => Promise<{
+    config?: PrismaConfig
+    error?: { readonly error?: unknown; readonly _tag?: string }
+  }>
+}
+
+const CONFIG = /^(prisma\d*\.config|prisma)\.[cm]?[jt]s$/
+/** The URL's variable in a config: `url: env('NAME')`, `url: process.env.NAME`. */
+const URL_OF_CONFIG =
+  /\burl:\s*(?:env(?:<\w+>)?\(\s*['"](\w+)['"]|process\.env(?:\.(\w+)|\[\s*['"](\w+)['"]))/
+
+/** Reads the settings of Prisma in a project; `undefined` if it has no schema. */
+export async function prismaProject(project: Project): Promise<PrismaProject | undefined> {
+  const { root } = project
+  const file = configFile(root)
+  const config = file === undefined ? {} : await loadConfig(project, file)
+  const { schema: given, migrations } = config
+  const named = typeof given === 'string' ? given : (given?.folderPath ?? given?.filePath)
+  const schema = named === undefined ? usualSchema(project) : resolve(root, named)
+  if (schema === undefined || !existsSync(schema)) return undefined
+  const isFolder = statSync(schema).isDirectory()
+  const files = isFolder ? prismaFilesIn(schema) : [schema]
+  const texts = files.map((path) => ({ path, text: withoutComments(readFileSync(path, 'utf8')) }))
+  const source = texts.map(({ path, text }) => ({
+    path,
+    block: /\bdatasource\s+\w+\s*\{([^}]*)\}/.exec(text)?.[1],
+  }))
+  const { path = schema, block = '' } = source.find((each) => each.block !== undefined) ?? {}
+  const [, ...variables] = file === undefined ? [] : (URL_OF_CONFIG.exec(readFileSync(file, 'utf8')) ?? [])
+  return {
+    ...{ schema, isFolder, files },
+    migrations:
+      migrations?.path === undefined
+        ? migrationsBeside(path, schema, isFolder)
+        : resolve(root, migrations.path),
+    provider: /\bprovider\s*=\s*"(\w+)"/.exec(block)?.[1],
+    schemas: [...(/\bschemas\s*=\s*\[([^\]]*)\]/.exec(block)?.[1] ?? '').matchAll(/"([^"]+)"/g)].map(
+      ([, name = '']) => name,
+    ),
+    variable: variables.find(Boolean) ?? /\burl\s*=\s*env\(\s*"(\w+)"\s*\)/.exec(block)?.[1],
+    url: config.datasource?.url ?? /\burl\s*=\s*"([^"]+)"/.exec(block)?.[1],
+  }
+}
+
+/** The path of the config, relative to the project's folder. */
+function configFile(root: string): string | undefined {
+  const [newest] = readdirSync(root)
+    .filter((name) => CONFIG.test(name) && name.includes('.config.'))
+    // Prisma reads prisma7.config.ts alone if both exist.
+    .sort()
+    .reverse()
+  if (newest !== undefined) return join(root, newest)
+  const folder = join(root, '.config')
+  const [inFolder] = existsSync(folder) ? readdirSync(folder).filter((name) => CONFIG.test(name)) : []
+  return inFolder === undefined ? undefined : join(folder, inFolder)
+}
+
+/** Loads the config with the loader of the project's own Prisma. */
+async function loadConfig(project: Project, file: string): Promise<PrismaConfig> {
+  const name = relative(project.root, file)
+  const loader = project.find(['@prisma/config'], ['prisma/package.json'])
+  if (!loader)
+    throw wrongUsage(
+      `${name} can be read only with the project's own Prisma – install the project's packages first, such as prisma.`,
+    )
+  const { loadConfigFromFile } = loader.load() as ConfigPackage
+  const placeholders: string[] = []
+  try {
+    for (;;) {
+      const { config, error } = await loadConfigFromFile({ configRoot: project.root, configFile: file })
+      if (!error) return placeholders.length > 0 ? { ...config, datasource: {} } : (config ?? {})
+      const why = oneLine(error.error ?? error._tag)
+      const [, missing] = /environment variable:? [`'"]?(\w+)/i.exec(why) ?? []
+      // `env()` of prisma/config throws, though only the URL depends on it.
+      if (missing === undefined || placeholders.includes(missing))
+        throw wrongUsage(`${name} cannot be loaded: ${why}`)
+      placeholders.push(missing)
+      process.env[missing] = 'unset'
+    }
+  } finally {
+    for (const placeholder of placeholders) Reflect.deleteProperty(process.env, placeholder)
+  }
+}
+
+/** Where Prisma looks without a setting, or the only schema of the project that has a datasource. */
+function usualSchema(project: Project): string | undefined {
+  const { root, manifest } = project
+  const named = manifest.prisma?.schema
+  if (typeof named === 'string') return resolve(root, named)
+  const usual = ['prisma/schema.prisma', 'schema.prisma', 'prisma/schema'].find((path) =>
+    project.exists(path),
+  )
+  if (usual !== undefined) return join(root, usual)
+  const others = project.files('.prisma').filter((file) => /^\s*datasource\s/m.test(project.read(file)))
+  return others.length === 1 && others[0] !== undefined ? join(root, others[0]) : undefined
+}
+
+/** Beside the file with the datasource, or beside the folder of the schema, as older versions had it. */
+function migrationsBeside(file: string, schema: string, isFolder: boolean): string {
+  const beside = join(dirname(file), 'migrations')
+  const above = join(dirname(schema), 'migrations')
+  return isFolder && !existsSync(beside) && existsSync(above) ? above : beside
+}
+
+function prismaFilesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.prisma'))
+    .map((file) => join(folder, file))
+    .sort()
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/^\s*\/\/.*$/gm, '').replace(/\s\/\/ .*$/gm, '')
+}

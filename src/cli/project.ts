@@ -1,0 +1,121 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, extname, join, relative } from 'node:path'
+
+interface Manifest {
+  readonly type?: unknown
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  /** Where Prisma looked for its settings before version 7. */
+  readonly prisma?: { readonly schema?: unknown }
+}
+
+/** A package that a project can load. */
+interface Installed {
+  readonly name: string
+  load(): unknown
+}
+
+/** Folders without sources of the project. */
+const NOT_SOURCES = /^(\..*|node_modules|dist|build|out|coverage|generated)$/
+
+/** The user's project: the folder in which the command runs. */
+export class Project {
+  readonly manifest: Manifest
+  readonly #declared: Readonly<Record<string, string>>
+  readonly #files: string[] = []
+
+  constructor(readonly root = process.cwd()) {
+    this.manifest = manifestIn(root) ?? {}
+    const { dependencies, devDependencies, peerDependencies } = this.manifest
+    this.#declared = { ...peerDependencies, ...devDependencies, ...dependencies }
+  }
+
+  /** Whether its package.json names the package. */
+  has(name: string): boolean {
+    return name in this.#declared
+  }
+
+  /** The installed version of a package, or the one that package.json asks for; empty if neither is known. */
+  version(name: string): string {
+    for (let folder = this.root; ; folder = dirname(folder)) {
+      const { version } = (manifestIn(join(folder, 'node_modules', name)) ?? {}) as { version?: string }
+      if (version !== undefined) return version
+      if (folder === dirname(folder)) break
+    }
+    return /\d+(\.\d+)*/.exec(this.#declared[name] ?? '')?.[0] ?? ''
+  }
+
+  /**
+   * Finds the first of these packages that is installed for the project, or for one of its packages in `via`: with pnpm, a package
+   * that only another one depends on cannot be found from the project itself.
+   */
+  find(packages: readonly string[], via: readonly string[] = []): Installed | undefined {
+    const project = createRequire(join(this.root, 'package.json'))
+    const carriers = via.flatMap((name) => pathOf(project, name) ?? [])
+    for (const from of [project, ...carriers.map((path) => createRequire(path))]) {
+      for (const name of packages) {
+        const path = pathOf(from, name)
+        if (path !== undefined) return { name, load: () => from(path) as unknown }
+      }
+    }
+    return undefined
+  }
+
+  /** The paths of its files with one of these extensions, relative to its folder. */
+  files(...extensions: readonly string[]): readonly string[] {
+    if (this.#files.length === 0) this.#collect(this.root)
+    return this.#files.filter((file) => extensions.includes(extname(file)))
+  }
+
+  /** JavaScript and TypeScript, without declarations. */
+  sources(): readonly string[] {
+    return this.files('.ts', '.mts', '.cts', '.js', '.mjs', '.cjs').filter((file) => !/\.d\.\w+$/.test(file))
+  }
+
+  read(file: string): string {
+    return readFileSync(join(this.root, file), 'utf8')
+  }
+
+  exists(file: string): boolean {
+    return existsSync(join(this.root, file))
+  }
+
+  #collect(folder: string): void {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name)
+      if (entry.isFile()) this.#files.push(relative(this.root, path).replaceAll('\\', '/'))
+      else if (entry.isDirectory() && !NOT_SOURCES.test(entry.name)) this.#collect(path)
+    }
+  }
+}
+
+/** Whether Node.js loads a file of the project as CommonJS. */
+export function isCommonJs(path: string): boolean {
+  const extension = extname(path)
+  if (extension === '.mjs' || extension === '.mts') return false
+  if (extension === '.cjs' || extension === '.cts') return true
+  return typeOfPackage(dirname(path)) !== 'module'
+}
+
+function typeOfPackage(folder: string): unknown {
+  const manifest = manifestIn(folder)
+  if (manifest) return manifest.type
+  const parent = dirname(folder)
+  return parent === folder ? undefined : typeOfPackage(parent)
+}
+
+function manifestIn(folder: string): Manifest | undefined {
+  const file = join(folder, 'package.json')
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Manifest) : undefined
+}
+
+/** @returns `undefined` when it is not installed there */
+function pathOf(from: NodeJS.Require, name: string): string | undefined {
+  try {
+    return from.resolve(name)
+  } catch {
+    return undefined
+  }
+}

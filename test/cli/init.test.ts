@@ -1,0 +1,439 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { prismaMigration, prismaModel } from '../../src/prisma/internal'
+import { root } from '../project'
+import { temporaryFolder } from '../temporary-folder'
+import { projectWith, runCli } from './built-cli'
+
+type Files = Readonly<Record<string, string>>
+
+const TYPEORM = packageWith({ typeorm: '^1.1.1', typescript: '^6.0.0' })
+const PRISMA = packageWith({ '@prisma/client': '^7.10.0' })
+
+function packageWith(dependencies: Files, rest: object = {}): string {
+  return JSON.stringify({ dependencies: { 'shedlock-orm': '^0.1.0', ...dependencies }, ...rest })
+}
+
+/** Creates a project with these files and packages. */
+function project(files: Files, ...packages: string[]): string {
+  const folder = projectWith(...packages)
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
+  return folder
+}
+
+/** The project's files and their contents. */
+function contentsOf(folder: string): Files {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  )
+  return Object.fromEntries(
+    files.map(({ parentPath, name }) => {
+      const path = join(parentPath, name)
+      return [path.slice(folder.length + 1), readFileSync(path, 'utf8')]
+    }),
+  )
+}
+
+/** Runs the command and returns what it added, by the names of files without their dates. */
+async function init(cwd: string, ...args: string[]) {
+  const before = contentsOf(cwd)
+  const { status, stdout, stderr } = await runCli(['init', ...args], { cwd })
+  const after = contentsOf(cwd)
+  const undated = (name: string): string => name.replace(/\d{13,14}/g, 'DATE')
+  const changed = Object.entries(after).filter(([name, text]) => before[name] !== text)
+  for (const [name, text] of Object.entries(before)) expect(after[name]?.startsWith(text)).toBe(true)
+  const added = Object.fromEntries(
+    changed.map(([name, text]) => [undated(name), undated(text.slice((before[name] ?? '').length))]),
+  )
+  return { status, stdout, stderr, added, names: changed.map(([name]) => name) }
+}
+
+function migration(date: number, imports = "import { MigrationInterface } from 'typeorm'"): string {
+  return `${imports}\nexport class Users${date} {\n  async up(queryRunner) {}\n}\n`
+}
+
+const CLASS = `import { createShedLockMigration } from 'shedlock-orm/typeorm'
+
+export class CreateShedLockDATE extends createShedLockMigration() {
+  override name = 'CreateShedLockDATE'
+}
+`
+const WITH_SEMICOLONS = CLASS.replace(/'$/gm, "';")
+
+describe('shedlock-orm init with TypeORM', () => {
+  it.each<[string, Files, Files, string[]?]>([
+    [
+      'beside the other migrations, in their style',
+      {
+        'src/db/1715028537217-CreateUser.ts': migration(
+          1715028537217,
+          'import { X } from "typeorm";',
+        ).replaceAll('  ', '\t'),
+      },
+      { 'src/db/DATE-CreateShedLock.ts': WITH_SEMICOLONS.replaceAll("'", '"').replaceAll('  ', '\t') },
+    ],
+    [
+      'with the words and separators of their names',
+      { 'db/1715028537217_create-user.ts': migration(1715028537217) },
+      { 'db/DATE_create-shed-lock.ts': CLASS },
+    ],
+    [
+      "as the project's Prettier is configured",
+      {
+        '.prettierrc': '{ "tabWidth": 4, "singleQuote": true }',
+        'db/1715028537217-User.ts': migration(1715028537217),
+      },
+      { 'db/DATE-CreateShedLock.ts': WITH_SEMICOLONS.replaceAll('  ', '    ') },
+      ['prettier'],
+    ],
+    [
+      'as JavaScript with require',
+      { 'db/1715028537217-User.js': 'exports.User = class User1715028537217 { async up() {} }\n' },
+      {
+        'db/DATE-CreateShedLock.js': `const { createShedLockMigration } = require('shedlock-orm/typeorm')
+
+exports.CreateShedLockDATE = class CreateShedLockDATE extends createShedLockMigration() {
+  name = 'CreateShedLockDATE'
+}
+`,
+      },
+    ],
+    [
+      'into the folder of sources whose build the DataSource names',
+      { 'src/data-source.ts': "export default new DataSource({ migrations: ['dist/db/migrations/*.js'] })" },
+      { 'src/db/migrations/DATE-CreateShedLock.ts': CLASS },
+    ],
+    [
+      'into the folder beside the DataSource',
+      { 'src/db/source.ts': "new DataSource({ migrations: [__dirname + '/migrations/**/*{.ts,.js}'] })" },
+      { 'src/db/migrations/DATE-CreateShedLock.ts': CLASS },
+    ],
+    [
+      'for each database',
+      {
+        'db/mysql/1715028537217-A.ts': migration(1715028537217),
+        'db/sqlite/1715028537217-A.ts': migration(1715028537217),
+      },
+      { 'db/mysql/DATE-CreateShedLock.ts': CLASS, 'db/sqlite/DATE-CreateShedLock.ts': CLASS },
+    ],
+  ])('writes the migration %s', async (_, files, added, packages = []) => {
+    const folder = project({ 'package.json': TYPEORM, ...files }, ...packages)
+    const dry = await init(folder, '--dry-run')
+    expect(dry).toMatchObject({ status: 0, added: {} })
+    for (const [file, text] of Object.entries(added)) {
+      expect(dry.stdout.replace(/\d{13}/g, 'DATE')).toContain(`Would write ${file}:`)
+      expect(dry.stdout.replace(/\d{13}/g, 'DATE')).toContain(text.trim().replace(/^(?=.)/gm, '  '))
+    }
+    expect((await init(folder)).added).toEqual(added)
+    const again = await init(folder)
+    expect(again).toMatchObject({ status: 0, added: {} })
+    expect(again.stderr).toContain('already has the table, so it is left as it is')
+  })
+
+  it('dates the migration today, or behind the newest', async () => {
+    const from = Date.now()
+    const folder = project({ 'package.json': TYPEORM, 'db/1715028537217-A.ts': migration(1715028537217) })
+    const [today = ''] = (await init(folder)).names
+    const date = Number(/\d{13}/.exec(today)?.[0])
+    expect(date).toBeGreaterThanOrEqual(from)
+    expect(date).toBeLessThanOrEqual(Date.now())
+    const later = project({ 'package.json': TYPEORM, 'db/9715028537217-A.ts': migration(9715028537217) })
+    expect((await init(later)).names).toEqual(['db/9715028537218-CreateShedLock.ts'])
+  })
+
+  it('says where the migration has to be listed, or that there is no folder', async () => {
+    const folder = project({
+      'package.json': TYPEORM,
+      'db/1715028537217-A.ts': migration(1715028537217),
+      'db/index.ts': "import { A } from './1715028537217-A'",
+    })
+    expect((await init(folder)).stdout).toMatch(/List CreateShedLock\d{13} in db\/index\.ts, as the other/)
+    const without = await init(project({ 'package.json': TYPEORM }))
+    expect(without.added).toEqual({})
+    expect(without.stdout).toContain('const migrations = [createShedLockMigration()]')
+  })
+
+  it('asks for the folder if it cannot know it, and takes it', async () => {
+    const folder = project({
+      'package.json': TYPEORM,
+      'a/x/1715028537217-A.ts': migration(1715028537217),
+      'b/y/1715028537217-A.ts': migration(1715028537217),
+    })
+    expect(await init(folder)).toMatchObject({
+      status: 2,
+      stderr: 'shedlock-orm: There are migrations in a/x, b/y – name the folder with --migrations.\n',
+    })
+    const names = ['--table-name', 'job_locks', '--schema', 'ops']
+    const { added, stdout } = await init(folder, '--migrations', 'b/y', ...names)
+    const options = "{ schema: 'ops', tableName: 'job_locks' }"
+    expect(added).toEqual({
+      'b/y/DATE-CreateShedLock.ts': CLASS.replace('Migration()', `Migration(${options})`),
+    })
+    expect(stdout).toContain(`typeOrmLockProvider(dataSource, ${options})`)
+    // Another table than the first.
+    expect((await init(folder, '--migrations', 'b/y')).added).toEqual({ 'b/y/DATE-CreateShedLock.ts': CLASS })
+  })
+})
+
+const SCHEMA = `generator client {
+  provider = "prisma-client"
+}
+
+datasource db {
+  provider = "postgresql"
+  // url = env("OLD_URL")
+  url      = env("POSTGRES_URL")
+}
+`
+const USER = '\nmodel User {\n  id Int @id\n}\n'
+const MIGRATION = 'migrations/DATE_create_shedlock/migration.sql'
+const LOCK = 'provider = "postgresql"\n'
+const MODEL = prismaModel('postgresql')
+const SQL = prismaMigration('postgresql')
+
+describe('shedlock-orm init with Prisma', () => {
+  it.each<[string, Files, Files, string[]?]>([
+    [
+      'after prisma init',
+      { 'prisma/schema.prisma': SCHEMA },
+      {
+        'prisma/schema.prisma': `\n${MODEL}`,
+        [`prisma/${MIGRATION}`]: SQL,
+        'prisma/migrations/migration_lock.toml': `# Please do not edit this file manually\n${LOCK}`,
+      },
+    ],
+    [
+      'beside other migrations, whose lock it leaves alone',
+      {
+        'prisma/schema.prisma': SCHEMA + USER.trimEnd(),
+        'prisma/migrations/migration_lock.toml': LOCK,
+        'prisma/migrations/20240101000000_users/migration.sql': 'create table users ()',
+      },
+      { 'prisma/schema.prisma': `\n\n${MODEL}`, [`prisma/${MIGRATION}`]: SQL },
+    ],
+    [
+      'into a file of its own, if the schema has several',
+      {
+        'prisma/schema/schema.prisma': SCHEMA,
+        'prisma/schema/user.prisma': USER,
+        'prisma/migrations/migration_lock.toml': LOCK,
+      },
+      { 'prisma/schema/shedlock.prisma': MODEL, [`prisma/${MIGRATION}`]: SQL },
+    ],
+    [
+      'where prisma.config.ts has them, even without its variables',
+      {
+        'prisma.config.ts': `import { defineConfig, env } from 'prisma/config'
+export default defineConfig({
+  schema: 'db/models',
+  migrations: { path: 'db/steps' },
+  datasource: { url: env('POSTGRES_URL') },
+})`,
+        'db/models/main.prisma': SCHEMA.replace(/ *url .*\n/, ''),
+        'db/steps/migration_lock.toml': LOCK,
+      },
+      { 'db/models/shedlock.prisma': MODEL, [`db/steps/${MIGRATION.replace('migrations/', '')}`]: SQL },
+      ['prisma'],
+    ],
+  ])('writes the model and the migration %s', async (_, files, added, packages = []) => {
+    const folder = project({ 'package.json': PRISMA, ...files }, ...packages)
+    expect(await init(folder, '--dry-run')).toMatchObject({ status: 0, added: {} })
+    expect(await init(folder)).toMatchObject({ status: 0, added })
+    expect(await init(folder)).toMatchObject({ status: 0, added: {} })
+  })
+
+  it('writes only the model where the models were pushed', async () => {
+    const folder = project({ 'package.json': PRISMA, 'prisma/schema.prisma': SCHEMA + USER })
+    const { added, stdout } = await init(folder)
+    expect(added).toEqual({ 'prisma/schema.prisma': `\n${MODEL}` })
+    expect(stdout).toContain('npx prisma db push')
+  })
+
+  it('dates the migration behind the newest', async () => {
+    const folder = project({
+      'package.json': PRISMA,
+      'prisma/schema.prisma': SCHEMA,
+      'prisma/migrations/99991231235958_last/migration.sql': 'create table users ()',
+    })
+    expect((await init(folder)).names).toContain(
+      'prisma/migrations/99991231235959_create_shedlock/migration.sql',
+    )
+  })
+
+  it('names the file of the variable that the schema names', async () => {
+    const files = { '.env': 'POSTGRES_URL=postgres://localhost/app\n', 'prisma/schema.prisma': SCHEMA }
+    const { stdout } = await init(project({ 'package.json': PRISMA, ...files }))
+    expect(stdout).toContain('npx shedlock-orm doctor --env .env\n')
+  })
+
+  it('adds the contract of Prisma 8', async () => {
+    const folder = project({
+      'package.json': packageWith({ '@prisma/orm-postgres': '8.0.0-rc.13', prisma: '8.0.0-rc.19' }),
+      'src/prisma/contract.prisma': USER,
+    })
+    const { added, stdout } = await init(folder)
+    expect(added['src/prisma/contract.prisma']).toMatch(/^\n.*model ShedLock \{/s)
+    expect(stdout).toContain("from 'shedlock-orm/prisma-8'")
+    expect((await init(folder)).added).toEqual({})
+  })
+
+  it.each<[string, Files, string[], RegExp]>([
+    ['without a schema', {}, [], /There is no Prisma schema in this folder – run `npx prisma init`/],
+    [
+      'with MongoDB',
+      { 'prisma/schema.prisma': SCHEMA.replace('postgresql', 'mongodb') },
+      [],
+      /'mongodb' of prisma\/schema\.prisma cannot keep locks/,
+    ],
+    [
+      'with several schemas of the database, unless one is named',
+      {
+        'prisma/schema.prisma': SCHEMA.replace('url   ', 'schemas = ["a", "b"]\n  url '),
+      },
+      [],
+      /has the schemas a, b – name that of the lock table with --schema/,
+    ],
+    [
+      'with a schema on MySQL',
+      { 'prisma/schema.prisma': SCHEMA.replace('postgresql', 'mysql') },
+      ['--schema', 'ops'],
+      /no schema, .* in 'ops' .* `npx shedlock-orm sql mysql`/,
+    ],
+    [
+      'with a config that only its own Prisma can read',
+      { 'prisma.config.ts': '', 'prisma/schema.prisma': SCHEMA },
+      [],
+      /prisma\.config\.ts can be read only with the project's own Prisma – install/,
+    ],
+  ])('refuses a project %s', async (_, files, args, message) => {
+    const { status, stderr, added } = await init(project({ 'package.json': PRISMA, ...files }), ...args)
+    expect({ status, added }).toEqual({ status: 2, added: {} })
+    expect(stderr).toMatch(message)
+  })
+})
+
+describe('shedlock-orm init', () => {
+  it.each<[string, Files, RegExp]>([
+    [
+      'without an ORM',
+      { 'package.json': packageWith({ pg: '8' }) },
+      /names neither typeorm nor @prisma\/client – for other clients/,
+    ],
+    [
+      'at the root of a monorepo',
+      { 'package.json': '{}', 'apps/api/package.json': TYPEORM, 'apps/web/package.json': '{}' },
+      /but apps\/api does: run it there/,
+    ],
+    [
+      'with two ORMs',
+      { 'package.json': packageWith({ typeorm: '1.1.1', '@prisma/client': '7.10.0' }) },
+      /has typeorm and prisma – name one: shedlock-orm init typeorm/,
+    ],
+    [
+      'with an older ORM',
+      { 'package.json': packageWith({ typeorm: '^0.2.45' }) },
+      /typeorm 0\.2\.45 is too old – shedlock-orm works with \^0\.3\.20 \|\| \^1\.0\.0/,
+    ],
+  ])('refuses a project %s', async (_, files, message) => {
+    const { status, stderr, added } = await init(project(files))
+    expect({ status, added }).toEqual({ status: 2, added: {} })
+    expect(stderr).toMatch(message)
+  })
+
+  it("prints the package manager's command, unless the package is installed", async () => {
+    const dependencies = { typeorm: '1.1.1', '@nestjs/core': '12', '@nestjs/schedule': '12' }
+    const files = { 'package.json': JSON.stringify({ dependencies }), 'pnpm-lock.yaml': '' }
+    expect((await init(project(files))).stdout).toContain('pnpm add shedlock-orm cron\n')
+    expect((await init(project({ 'package.json': TYPEORM }))).stdout).not.toContain('Install')
+  })
+})
+
+/** What the printed lines take for granted, and the types of packages that are not installed here. */
+const TAKEN_FOR_GRANTED = `import type { DataSource } from 'typeorm'
+import type { Cron as CronOfNest } from '@nestjs/schedule'
+import type { PrismaClientLike } from 'shedlock-orm/prisma'
+import type { Prisma8ClientLike } from 'shedlock-orm/prisma-8'
+declare global {
+  const dataSource: DataSource
+  const prisma: PrismaClientLike & { $disconnect(): Promise<void> }
+  const db: Prisma8ClientLike
+  const Cron: typeof CronOfNest
+  const app: { enableShutdownHooks(): unknown }
+  function sendReport(signal?: AbortSignal): Promise<void>
+}
+`
+const NODE_SCHEDULE = `declare module 'node-schedule' {
+  export function scheduleJob(rule: string, callback: (fireDate: Date) => void): { cancel(): boolean }
+}
+`
+const SCHEDULERS: Files = {
+  'node-cron': '4.6.0',
+  croner: '10.0.1',
+  'node-schedule': '2.1.1',
+  cron: '4.4.0',
+  'toad-scheduler': '4.1.0',
+  bree: '9.2.9',
+  '@nestjs/schedule': '12.0.2',
+}
+/** Each ORM with what it needs in a project. */
+const ORMS: readonly (readonly [dependencies: Files, files: Files])[] = [
+  [{ typeorm: '1.1.1' }, {}],
+  [{ '@prisma/client': '7.10.0' }, { 'prisma/schema.prisma': SCHEMA }],
+  [{ '@prisma/orm-postgres': '8.0.0-rc.13' }, { 'contract.prisma': USER }],
+]
+
+describe('the lines that shedlock-orm init prints', () => {
+  const printed = async (dependencies: Files, files: Files): Promise<string> => {
+    const folder = project({ 'package.json': packageWith(dependencies), ...files })
+    const { stdout } = await init(folder, '--dry-run')
+    const [, code = ''] = /\n\d\. (?:Lock|Import)[^\n]*\n\n(.*?)\n\n\d\. Check/s.exec(stdout) ?? []
+    return code.replace(/^ {3}/gm, '')
+  }
+
+  it('compile, for each ORM and scheduler, and name them', async () => {
+    const folder = temporaryFolder(join(root, '.programs-'))
+    const programs = ORMS.flatMap(([orm, files]) =>
+      [...Object.entries(SCHEDULERS), ['none', '']].map(async ([scheduler = '', version = ''], index) => {
+        const nest = scheduler === '@nestjs/schedule' ? { '@nestjs/core': '12', cron: '4.4.0' } : {}
+        const dependencies = { ...orm, ...nest, ...(version !== '' && { [scheduler]: version }) }
+        const code = await printed({ ...dependencies, typescript: '6.0.3' }, files)
+        const name = `${Object.keys(orm)[0]?.replaceAll(/\W/g, '-')}-${index}.mts`
+        writeFileSync(join(folder, name), code)
+        if (!['none', 'bree', '@nestjs/schedule'].includes(scheduler))
+          expect(code).toContain(`from '${scheduler}'`)
+        return name
+      }),
+    )
+    const written = await Promise.all(programs)
+    writeFileSync(join(folder, 'globals.ts'), TAKEN_FOR_GRANTED)
+    writeFileSync(join(folder, 'node-schedule.d.ts'), NODE_SCHEDULE)
+    const compilerOptions = { module: 'esnext', moduleResolution: 'bundler', experimentalDecorators: true }
+    const files = ['globals.ts', 'node-schedule.d.ts', ...written]
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ extends: '../tsconfig.json', compilerOptions, include: [], files }),
+    )
+    const tsc = join(root, 'node_modules/typescript-7/bin/tsc')
+    const { stdout } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.json'], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    expect(stdout).toBe('')
+  })
+
+  it.each([
+    ['node-cron', '3.0.3', /lockAtLeastFor: '1m'.*job\.stop\(\)/s],
+    ['node-cron', '4.0.0', /slot: \(\{ date \}\) => date.*await job\.destroy\(\)/s],
+    ['croner', '9.1.0', /lockAtLeastFor: '1m'/],
+    ['cron', '3.5.0', /new CronJob\('[^']*', send, null, true\)/],
+  ])('fit the version: %s %s, in a project without TypeScript', async (scheduler, version, lines) => {
+    const code = await printed({ typeorm: '1.1.1', [scheduler]: version }, {})
+    expect(code).toMatch(lines)
+    expect(code).not.toContain('type ')
+  })
+})

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from '@jest/globals'
+import { dialects } from '../../src/sql/internal'
+import { DATABASE_TYPES } from '../../src/typeorm/internal'
+import { read, root } from '../project'
+
+it.each(['typeorm', 'typeorm-0.3'])('every type of a DataSource in %s is known', (version) => {
+  const declaration = readFileSync(
+    join(root, 'node_modules', version, 'driver/types/DatabaseType.d.ts'),
+    'utf8',
+  )
+  const types = [...declaration.matchAll(/"([\w-]+)"/g)].map(([, type = '']) => type)
+  expect(types.length).toBeGreaterThan(15)
+  expect(types.filter((type) => !Object.hasOwn(DATABASE_TYPES, type))).toEqual([])
+})
+
+it('docs/dialects.md has each type, its dialect, and whether it was run, is only written, or is refused', () => {
+  const [, section = ''] = /## TypeORM's types\n(.*?)\n## /s.exec(read('docs/dialects.md')) ?? []
+  const rows = [...section.matchAll(/^\| `([\w-]+)` +\| (\w*) +\| (\w+)/gm)].map(([, ...cells]) => cells)
+  const known = Object.entries(DATABASE_TYPES).map(([type, known]) =>
+    'refused' in known ? [type, '', 'refused'] : [type, known.dialect, known.untried ? 'written' : 'run'],
+  )
+  expect(rows).toEqual(known)
+})
+
+it('a type whose dialect has never met a server is only written', () => {
+  const tried = Object.values(DATABASE_TYPES).filter(
+    (known) => 'dialect' in known && dialects[known.dialect].untried && !known.untried,
+  )
+  expect(tried).toEqual([])
+})
