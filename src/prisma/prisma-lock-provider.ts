@@ -14,7 +14,14 @@ import {
   type SqlLockProviderOptions,
 } from '../sql/internal'
 import { CONFLICTS } from './native-code'
-import { dialectOf, primaryOf, schemaOfModels, tableOfPrisma, type PrismaClientLike } from './prisma-client'
+import {
+  dialectOf,
+  isOfTransaction,
+  primaryOf,
+  schemaOfModels,
+  tableOfPrisma,
+  type PrismaClientLike,
+} from './prisma-client'
 import { prismaSqlClient } from './prisma-sql-client'
 import { endPooledReadOnly, endReadOnlyConnection } from './read-only-connection'
 import { sqliteClient } from './sqlite-client'
@@ -45,12 +52,11 @@ export function prismaLockProvider(
   options: PrismaLockProviderOptions = {},
 ): SqlLockProvider {
   const { dialect: given, ...rest } = checkOptions(options, PROVIDER_OPTIONS, 'lock provider options')
-  const { $connect, $executeRawUnsafe } = (prisma as Partial<PrismaClientLike> | undefined) ?? {}
-  if (typeof $executeRawUnsafe !== 'function')
+  if (typeof (prisma as PrismaClientLike | undefined)?.$executeRawUnsafe !== 'function')
     throw invalidClient(
       'prismaLockProvider got no client of Prisma – pass a PrismaClient, plain or extended. For Prisma 8, import prismaLockProvider from shedlock-orm/prisma-8.',
     )
-  if (typeof $connect !== 'function')
+  if (isOfTransaction(prisma))
     throw invalidClient(
       'prismaLockProvider got the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself.',
     )
