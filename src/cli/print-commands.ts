@@ -68,7 +68,7 @@ export function addPrintCommands(program: Command): void {
         throw wrongUsage('--contract is for Prisma 8, which keeps locks on postgresql only.')
       const text = flags.migration ? prismaMigration : prismaModel
       printOrWrite(flags.contract ? prismaContract(names) : text(provider, names), flags)
-      recallNames(flags.contract ? 'prismaLockProvider(db, …)' : 'shedlock(…)', names)
+      recallNames(flags.contract ? 'prismaLockProvider(db, …)' : 'prismaLockProvider(prisma, …)', names)
     },
   )
 

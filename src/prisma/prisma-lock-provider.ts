@@ -13,7 +13,7 @@ import {
   type DialectName,
   type SqlLockProviderOptions,
 } from '../sql/internal'
-import { CONFLICTS } from './native-code'
+import { CONFLICTS, errorsOf } from './native-code'
 import {
   dialectOf,
   isOfTransaction,
@@ -62,7 +62,7 @@ export function prismaLockProvider(
     )
   const client = primaryOf(prisma)
   const dialect = given ?? dialectNamed(dialectOf(client))
-  const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
+  const use = dialect.name === 'sqlite' ? sqliteClient(client, errorsOf(dialect.name)) : undefined
   const named = dialect.name === 'postgres'
   const sql = prismaSqlClient(dialect.name, use ?? ((work) => work(client)), named)
   const leave = {

@@ -1,6 +1,6 @@
 import { LONGEST_TIMEOUT } from '../core/internal'
 import { idleConnection } from '../sql/internal'
-import { errorsOf } from './native-code'
+import type { errorsOf } from './native-code'
 import {
   adapterOf,
   hasOwnEngine,
@@ -16,15 +16,16 @@ import type { UseClient } from './prisma-sql-client'
  */
 const RUNS_ALONE = /^@prisma\/adapter-(libsql|d1|d1-http)$/
 
-const { errorCode } = errorsOf('sqlite')
-
 /**
  * Keeps lock statements out of the app's transactions on SQLite. Adapters have a single connection to it, so with better-sqlite3 a raw
  * call would join the app's open interactive transaction and vanish when that is rolled back. A file is therefore opened a second
  * time, with the client's own adapter. An in-memory database has no second connection: there each statement is an interactive
  * transaction that waits for those of the app.
  */
-export function sqliteClient(client: PrismaClientLike): UseClient {
+export function sqliteClient(
+  client: PrismaClientLike,
+  { errorCode }: ReturnType<typeof errorsOf>,
+): UseClient {
   const adapter = adapterOf(client)
   if (hasOwnEngine(client) || RUNS_ALONE.test(adapter?.adapterName ?? '')) return (work) => work(client)
 

@@ -98,8 +98,8 @@ describe('shedlock-orm typeorm', () => {
 
 describe('names that code needs too', () => {
   it.each([
-    [['prisma', 'postgresql'], "shedlock({ tableName: 'job_locks' })"],
-    [['prisma', 'postgresql', '--migration'], "shedlock({ tableName: 'job_locks' })"],
+    [['prisma', 'postgresql'], "prismaLockProvider(prisma, { tableName: 'job_locks' })"],
+    [['prisma', 'postgresql', '--migration'], "prismaLockProvider(prisma, { tableName: 'job_locks' })"],
     [['prisma', 'postgresql', '--contract'], "prismaLockProvider(db, { tableName: 'job_locks' })"],
     [['typeorm'], "typeOrmLockProvider(dataSource, { tableName: 'job_locks' })"],
     [['sql', 'mysql'], "the lock provider ({ tableName: 'job_locks' })"],

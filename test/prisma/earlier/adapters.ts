@@ -98,7 +98,11 @@ async function libsql(url: string): Promise<Made> {
     createClient: (options: object) => { close(): void }
   }
   const opened = createClient({ url })
-  return { adapter: new PrismaLibSQL(opened), close: async () => opened.close() }
+  const close = (): Promise<void> => {
+    opened.close()
+    return Promise.resolve()
+  }
+  return { adapter: new PrismaLibSQL(opened), close }
 }
 
 async function betterSqlite3(url: string, { adapter: _, ...config }: Options): Promise<Made> {
