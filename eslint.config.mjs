@@ -20,7 +20,12 @@ export default tseslint.config(
       ...notInstalled,
       // These need generated Prisma clients, or are some.
       'test/documentation/taken-for-granted.ts',
-      ...['test/prisma/generated', 'test/prisma/types', 'examples/nestjs-prisma'],
+      ...[
+        'test/prisma/generated',
+        'test/prisma/earlier/*/generated',
+        'test/prisma/types',
+        'examples/nestjs-prisma',
+      ],
       // Compiled where they run, with the types of each version of a peer.
       ...['test/processes/package/registry/fixtures', 'test/processes/examples/wrappers'],
     ],

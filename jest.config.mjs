@@ -24,9 +24,11 @@ export default {
   reporters: ['default', '<rootDir>/test/jest/backend-reporter.mjs'],
   testSequencer: '<rootDir>/test/jest/longest-first.mjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  // After a build, in a browser, in a terminal, or minutes long: `npm run test:examples`, `test:page`, `test:terminal`, `check:package`.
+  // After a build, in a browser, in a terminal, with packages of their own, or minutes long: `npm run test:examples`, `test:page`,
+  // `test:terminal`, `test:earlier-prisma`, `check:package`.
   testPathIgnorePatterns: [
     '/node_modules/',
+    '<rootDir>/test/prisma/earlier/',
     '<rootDir>/test/processes/examples/',
     '<rootDir>/test/processes/package/',
     '<rootDir>/test/processes/page/',

@@ -1,5 +1,5 @@
 /** What the other folders import from the drivers. */
-export { mssqlCode, mysqlCode, mysqlLiteral, postgresCode } from '../sql/internal'
+export { mysqlLiteral, postgresCode } from '../sql/internal'
 export type { Driver } from '../sql/internal'
 export { drivers } from './drivers'
 export { readSockets, sqlClient } from './sql-client'

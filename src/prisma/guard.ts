@@ -1,6 +1,6 @@
 import { activeLock, type ActiveLock, invalidClient } from '../core/internal'
 import { guardTransaction, rowToPin } from '../sql/internal'
-import { adapterOf, type RawClientLike } from './prisma-client'
+import { adapterOf, isOfTransaction, type RawClientLike } from './prisma-client'
 import { prismaSqlClient } from './prisma-sql-client'
 
 /** With these adapters, a transaction's callback gets a client that commits each statement: https://pris.ly/d/d1-transactions */
@@ -37,8 +37,8 @@ export async function guard(
 ): Promise<void> {
   const row = await rowToPin(lock)
   if (!row) return
-  const client = transaction as RawClientLike & { $connect?: unknown }
-  if (typeof client.$connect === 'function' || typeof client.$queryRawUnsafe !== 'function') {
+  const client = transaction as RawClientLike
+  if (!isOfTransaction(client) || typeof client.$queryRawUnsafe !== 'function') {
     throw invalidClient(
       'guard needs an open transaction – pass the client that the transaction passes to its callback. For Prisma 8, import guard from shedlock-orm/prisma-8.',
     )

@@ -1,10 +1,13 @@
-import { drivers, isNotPrepared, mssqlCode, mysqlCode, postgresCode } from '../drivers/internal'
+import { drivers, isNotPrepared, type Driver } from '../drivers/internal'
+import type { DialectName } from '../sql/internal'
 
 /** An error as Prisma throws it, or as a driver adapter throws it when it is called without Prisma. */
 interface PrismaErrorLike {
   readonly code?: unknown
+  /** Prisma's code, if the client could not start. */
+  readonly errorCode?: unknown
   readonly meta?: {
-    /** The server's code, in Prisma 6 without a driver adapter. */
+    /** The server's code, in Prisma 5, and in Prisma 6 with the Rust engine; `N/A` if the server gave no answer. */
     readonly code?: unknown
     readonly message?: unknown
     readonly driverAdapterError?: { readonly cause?: AdapterError }
@@ -42,49 +45,50 @@ const FATAL_ON_MSSQL = ['21', '596', '605', '823', '824', '3624', '4014', '9001'
 const ANSWERS: readonly unknown[] = ['TableDoesNotExist', 'ColumnNotFound', 'NullConstraintViolation']
 
 /**
- * The server's code for an error thrown by Prisma, as a string.
- *
- * @returns `undefined` when the error does not come from the server, such as P2024 and P2028 (no connection in time)
- */
-export function nativeCode(error: unknown): string | undefined {
-  const { code, meta } = error as PrismaErrorLike
-  const answer = adapterError(error)
-  if (answer) return adapterCode(answer)
-  if (typeof code === 'string' && code in CONFLICTS) return code
-  return typeof meta?.code === 'string' ? serverCode(meta.code, String(meta.message)) : undefined
-}
-
-/**
- * Errors that prove that the statement had no connection: a client that failed to start, the timeout of Prisma 6's pool, and the
- * adapters' kinds of errors. P1001 proves nothing, because engines also report it for connections that break.
+ * Errors that prove that the statement had no connection: a client that failed to start, the timeout of the Rust engine's pool,
+ * what it and the adapters report while they connect. P1001 proves nothing, because engines also report it for connections that
+ * break.
  */
 const NO_CONNECTION: readonly unknown[] = [
   'PrismaClientInitializationError',
-  'P2024',
-  'DatabaseNotReachable',
-  'AuthenticationFailed',
-  'TlsConnectionError',
-  'TooManyConnections',
+  ...['P1000', 'P1003', 'P1011', 'P2024', 'P2037'],
+  ...['DatabaseNotReachable', 'AuthenticationFailed', 'TlsConnectionError', 'TooManyConnections'],
 ]
+/** Those of them that remain: a wrong user, password, database or URL. */
+const LASTING: readonly unknown[] = ['AuthenticationFailed', 'P1000', 'P1003', 'P1012', 'P1013']
 
-/** Whether an error thrown by Prisma proves that no statement was sent. */
-export function notSent(error: unknown): boolean {
-  const { name, code } = error as PrismaErrorLike
-  const { kind } = adapterError(error) ?? {}
-  if ([name, code, kind].some((evidence) => NO_CONNECTION.includes(evidence))) return true
-  return driverErrors(error).some((one) => Object.values(drivers).some((driver) => driver.notSent(one)))
-}
-
-/** Whether it is useless to repeat a statement that was not sent. */
-export function lasts(error: unknown): boolean {
-  if (adapterError(error)?.kind === 'AuthenticationFailed') return true
-  return driverErrors(error).some((one) => Object.values(drivers).some((driver) => driver.lasts(one)))
-}
-
-/** The errors of a driver that Prisma's error may contain or be: adapters rethrow what they do not recognise. */
-function driverErrors(error: unknown): object[] {
-  const { originalCode, originalMessage } = adapterError(error) ?? {}
-  return [{ code: originalCode, errno: Number(originalCode), message: originalMessage }, error as object]
+/**
+ * Classifies the errors of a Prisma client as the database's driver classifies its own. The codes of one database look like those of
+ * another, so the dialect must be known.
+ */
+export function errorsOf(dialect: DialectName): Pick<Driver, 'errorCode' | 'notSent' | 'lasts'> {
+  const driver = drivers[dialect]
+  return {
+    // P2024 and P2028 (no connection in time) are not from the server.
+    errorCode: (error) => {
+      const { code } = error as PrismaErrorLike
+      const adapter = adapterError(error)
+      if (typeof code === 'string' && code in CONFLICTS && !adapter) return code
+      const answer = driverError(dialect, error)
+      if (answer) return driver.errorCode(answer)
+      const kind = String(adapter?.kind)
+      return CONFLICT_OF_KIND[kind] ?? (isAnswer(adapter) ? kind : undefined)
+    },
+    notSent: (error) => {
+      const { name, code } = error as PrismaErrorLike
+      if ([name, code, adapterError(error)?.kind].some((evidence) => NO_CONNECTION.includes(evidence)))
+        return true
+      return errorsToAsk(dialect, error).some(driver.notSent)
+    },
+    lasts: (error) => {
+      const { name, code, errorCode } = error as PrismaErrorLike
+      // Without a code, the client was not set up: it found no engine, or no URL.
+      if (name === 'PrismaClientInitializationError' && errorCode === undefined) return true
+      if ([code, errorCode, adapterError(error)?.kind].some((evidence) => LASTING.includes(evidence)))
+        return true
+      return errorsToAsk(dialect, error).some(driver.lasts)
+    },
+  }
 }
 
 /**
@@ -104,19 +108,29 @@ function adapterError(error: unknown): AdapterError | undefined {
   return meta?.driverAdapterError?.cause ?? (typeof cause === 'object' ? cause : undefined)
 }
 
-function adapterCode({ kind, originalCode, originalMessage, code }: AdapterError): string | undefined {
-  if (kind === 'mssql') {
-    const number = String(code)
-    return FATAL_ON_MSSQL.includes(number) ? undefined : mssqlCode(number)
-  }
-  const conflict = CONFLICT_OF_KIND[String(kind)]
-  // EREQUEST is mssql's code for every error from the server; the adapter has replaced the error's number by its kind.
-  if (originalCode === 'EREQUEST') return conflict ?? String(kind)
-  if (typeof originalCode === 'string') return serverCode(originalCode, String(originalMessage))
-  return conflict ?? (ANSWERS.includes(kind) ? String(kind) : undefined)
+/** Returns whether only the kind tells that the server answered: EREQUEST is mssql's code for every error from the server. */
+function isAnswer(adapter: AdapterError | undefined): boolean {
+  return adapter?.originalCode === 'EREQUEST' || ANSWERS.includes(adapter?.kind)
 }
 
-/** libsql reports codes as numbers: https://www.sqlite.org/rescode.html */
+/** The errors of the driver that Prisma's error may stand for, or be: adapters rethrow what they do not recognise. */
+function errorsToAsk(dialect: DialectName, error: object): object[] {
+  return [driverError(dialect, error) ?? [], error].flat()
+}
+
+/** What stands for the server's code if there is none: in the Rust engine, and mssql's codes such as EREQUEST. */
+const NO_CODE = /^(N\/A|E[A-Z]+)$/
+
+/** Returns the server's error as the driver would throw it, if Prisma's error has its code. */
+function driverError(dialect: DialectName, error: unknown): object | undefined {
+  const { meta } = error as PrismaErrorLike
+  const adapter = adapterError(error)
+  const code = adapter ? (adapter.kind === 'mssql' ? String(adapter.code) : adapter.originalCode) : meta?.code
+  if (typeof code !== 'string' || NO_CODE.test(code)) return undefined
+  return AS_DRIVER_ERROR[dialect]?.(code, adapter ? adapter.originalMessage : meta?.message)
+}
+
+/** libsql and the Rust engine report codes as numbers: https://www.sqlite.org/rescode.html */
 const SQLITE_CODES: Readonly<Record<string, string>> = {
   '5': 'SQLITE_BUSY',
   '261': 'SQLITE_BUSY_RECOVERY',
@@ -127,7 +141,21 @@ const SQLITE_CODES: Readonly<Record<string, string>> = {
   '2067': 'SQLITE_CONSTRAINT_UNIQUE',
 }
 
-function serverCode(code: string, message: string): string | undefined {
-  // SQLite first, because its 2067 looks like one of the MariaDB driver's own codes.
-  return SQLITE_CODES[code] ?? (postgresCode(code) && mysqlCode(code, message))
+type AsDriverError = (code: string, message: unknown) => object
+
+const asPostgresError: AsDriverError = (code, message) => ({ severity: 'ERROR', code, message })
+const asMysqlError: AsDriverError = (code, message) => ({ errno: Number(code), sqlState: 'HY000', message })
+
+/** How the driver of each database that Prisma knows reports an error of the server. */
+const AS_DRIVER_ERROR: Partial<Record<DialectName, AsDriverError>> = {
+  postgres: asPostgresError,
+  cockroachdb: asPostgresError,
+  mysql: asMysqlError,
+  mariadb: asMysqlError,
+  sqlite: (code) => ({ code: SQLITE_CODES[code] ?? code }),
+  mssql: (number) => ({
+    code: 'EREQUEST',
+    number: Number(number),
+    class: FATAL_ON_MSSQL.includes(number) ? 20 : 16,
+  }),
 }

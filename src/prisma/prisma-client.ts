@@ -23,7 +23,9 @@ export interface PrismaClientLike extends RawClientLike {
   ): Promise<R>
 }
 
-/** Members that Prisma does not declare but has had in every version from 6.16 to 7.10. Any of them may be missing. */
+const TRANSACTION: unique symbol = Symbol.for('prisma.client.transaction.id')
+
+/** Members that Prisma does not declare but has had in every version from 5.0 to 7.10. Any of them may be missing. */
 interface PrismaInternals {
   /** The `provider` of the schema. */
   readonly _activeProvider?: string
@@ -32,19 +34,22 @@ interface PrismaInternals {
   readonly _originalClient?: PrismaClientLike
   /** Added by @prisma/extension-read-replicas. */
   readonly $primary?: () => PrismaClientLike
+  /** The transaction, of the client of an interactive transaction. */
+  readonly [TRANSACTION]?: unknown
 }
 
-/** The adapter of `new PrismaClient({ adapter })`, which opens connections. */
+/** The adapter of `new PrismaClient({ adapter })`. */
 export interface AdapterFactoryLike {
   readonly provider: string
   readonly adapterName: string
-  connect(): Promise<AdapterLike>
+  /** Opens a connection. Up to Prisma 6.5, the adapter is a connection itself. */
+  connect?(): Promise<AdapterLike>
   /** The second argument of PrismaPg and PrismaMssql. PrismaMariaDb hides its own. */
   readonly options?: { readonly schema?: unknown }
 }
 
 /** One connection of a driver adapter. */
-interface AdapterLike {
+export interface AdapterLike {
   executeRaw(query: AdapterQuery): Promise<number>
   queryRaw(query: AdapterQuery): Promise<{ columnNames: string[]; rows: unknown[][] }>
   dispose(): Promise<void>
@@ -56,8 +61,25 @@ interface AdapterQuery {
   readonly argTypes: { scalarType: 'unknown'; arity: 'scalar' }[]
 }
 
+/**
+ * Returns whether this is the client of an interactive transaction. It has no `$connect`, but up to Prisma 6.5 an extension may add one.
+ */
+export function isOfTransaction(client: Partial<PrismaClientLike>): boolean {
+  return typeof client.$connect !== 'function' || (client as PrismaInternals)[TRANSACTION] !== undefined
+}
+
 export function adapterOf(client: RawClientLike): AdapterFactoryLike | undefined {
   return (client as PrismaInternals)._engineConfig?.adapter
+}
+
+/**
+ * Returns whether the client uses Prisma's own engine, without an adapter. Its pool lends each call outside of a transaction a
+ * connection that no transaction uses, also for SQLite.
+ * https://github.com/prisma/prisma-engines/blob/main/query-engine/connectors/sql-query-connector/src/database/native/sqlite.rs
+ */
+export function hasOwnEngine(client: RawClientLike): boolean {
+  const { _engineConfig } = client as PrismaInternals
+  return _engineConfig !== undefined && !_engineConfig.adapter
 }
 
 /** Returns the schema that the adapter's options name for the models. Raw SQL would use that of the connection. */

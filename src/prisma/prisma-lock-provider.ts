@@ -14,9 +14,10 @@ import {
   type DialectName,
   type SqlLockProviderOptions,
 } from '../sql/internal'
-import { CONFLICTS } from './native-code'
+import { CONFLICTS, errorsOf } from './native-code'
 import {
   dialectOfClient,
+  isOfTransaction,
   primaryOf,
   schemaOfModels,
   tableOfPrisma,
@@ -52,18 +53,17 @@ export function prismaLockProvider(
   options: PrismaLockProviderOptions = {},
 ): SqlLockProvider {
   const { dialect: given, ...rest } = checkOptions(options, PROVIDER_OPTIONS, 'lock provider options')
-  const { $connect, $executeRawUnsafe } = (prisma as Partial<PrismaClientLike> | undefined) ?? {}
-  if (typeof $executeRawUnsafe !== 'function')
+  if (typeof (prisma as PrismaClientLike | undefined)?.$executeRawUnsafe !== 'function')
     throw invalidClient(
       'prismaLockProvider got no client of Prisma – pass a PrismaClient, plain or extended. For Prisma 8, import prismaLockProvider from shedlock-orm/prisma-8.',
     )
-  if (typeof $connect !== 'function')
+  if (isOfTransaction(prisma))
     throw invalidClient(
       'prismaLockProvider got the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself.',
     )
   const client = primaryOf(prisma)
   const dialect = given ?? dialectNamed(dialectOfClient(client))
-  const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
+  const use = dialect.name === 'sqlite' ? sqliteClient(client, errorsOf(dialect.name)) : undefined
   const named = dialect.name === 'postgres'
   const sql = prismaSqlClient(dialect.name, use ?? ((work) => readSockets().then(() => work(client))), named)
   const leave = {

@@ -1,7 +1,7 @@
 import { sharedByEveryCopy, warn } from '../core/internal'
 import { drivers, nameAmong, sqlClient } from '../drivers/internal'
 import { DriverError, NOT_PREPARED, type DialectName, type SqlClient, type SqlRow } from '../sql/internal'
-import { lasts, nativeCode, notSent, refusalOfName } from './native-code'
+import { errorsOf, refusalOfName } from './native-code'
 import { placeholderOf, type RawClientLike } from './prisma-client'
 
 /** Calls the work with a client whose raw calls never join a transaction of the app. */
@@ -18,9 +18,7 @@ export function prismaSqlClient(dialect: DialectName, use: UseClient, named = fa
   const driver = {
     placeholder: placeholderOf(dialect),
     inAscii: drivers[dialect].inAscii,
-    errorCode: nativeCode,
-    notSent,
-    lasts,
+    ...errorsOf(dialect),
   }
   return sqlClient(driver, async (text, values, { parameters }, wants) => {
     const isNamed = named && parameters.includes('name')

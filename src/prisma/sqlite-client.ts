@@ -1,9 +1,10 @@
 import { LONGEST_TIMEOUT } from '../core/internal'
 import { idleConnection } from '../sql/internal'
-import { nativeCode } from './native-code'
+import type { errorsOf } from './native-code'
 import {
   adapterOf,
-  type AdapterFactoryLike,
+  hasOwnEngine,
+  type AdapterLike,
   type PrismaClientLike,
   type RawClientLike,
 } from './prisma-client'
@@ -16,18 +17,21 @@ import type { UseClient } from './prisma-sql-client'
 const RUNS_ALONE = /^@prisma\/adapter-(libsql|d1|d1-http)$/
 
 /**
- * Keeps lock statements out of the app's transactions on SQLite. Prisma has a single connection to it, so with better-sqlite3 a raw
+ * Keeps lock statements out of the app's transactions on SQLite. Adapters have a single connection to it, so with better-sqlite3 a raw
  * call would join the app's open interactive transaction and vanish when that is rolled back. A file is therefore opened a second
  * time, with the client's own adapter. An in-memory database has no second connection: there each statement is an interactive
  * transaction that waits for those of the app.
  */
-export function sqliteClient(client: PrismaClientLike): UseClient {
+export function sqliteClient(
+  client: PrismaClientLike,
+  { errorCode }: ReturnType<typeof errorsOf>,
+): UseClient {
   const adapter = adapterOf(client)
-  if (RUNS_ALONE.test(adapter?.adapterName ?? '')) return (work) => work(client)
+  if (hasOwnEngine(client) || RUNS_ALONE.test(adapter?.adapterName ?? '')) return (work) => work(client)
 
   let file: string | undefined
   const open = async (path: string): Promise<SecondConnection | undefined> =>
-    adapter && secondConnection(adapter, path)
+    adapter?.connect && secondConnection(await adapter.connect(), path)
   const use = idleConnection(open, (second) => second?.dispose())
   return async (work) => {
     file ??= await fileOf(client)
@@ -35,7 +39,7 @@ export function sqliteClient(client: PrismaClientLike): UseClient {
     return use(file, (second) => {
       if (!second) return inTurn(client, work)
       return work(second).catch((error: unknown) => {
-        if (!nativeCode(error)?.startsWith('SQLITE_BUSY')) throw error
+        if (!errorCode(error as object)?.startsWith('SQLITE_BUSY')) throw error
         // While the app's transactions queue up, the file is free for less than a tick, so polling could wait forever.
         return inTurn(client, () => work(second))
       })
@@ -62,12 +66,11 @@ interface SecondConnection extends RawClientLike {
   dispose(): Promise<void>
 }
 
-/** Opens the client's file a second time. Returns `undefined` if the adapter opens something else. */
+/** Prepares a second connection to the client's file. Returns `undefined` if the adapter opened something else. */
 async function secondConnection(
-  adapter: AdapterFactoryLike,
+  connection: AdapterLike,
   file: string,
 ): Promise<SecondConnection | undefined> {
-  const connection = await adapter.connect()
   const query = (sql: string, args: unknown[]) => {
     const argTypes = args.map(() => ({ scalarType: 'unknown', arity: 'scalar' }) as const)
     return { sql, args, argTypes }

@@ -22,6 +22,9 @@ const IN_ZONE: Readonly<Record<string, (zone: string) => Options>> = {
 /** At most three connections, for any adapter. Without `minimumIdle`, the adapter for MariaDB opens all of them at once. */
 const POOL: Options = { max: 3, connectionLimit: 3, minimumIdle: 1, pool: { max: 3 } }
 
+/** Adapters with a SQLite of their own, and Prisma's native engine. */
+const OWN_SQLITE = /^(libsql|native)$/
+
 interface Variant {
   readonly variant: string
   readonly wal: boolean
@@ -35,7 +38,7 @@ interface Variant {
  */
 function variantsOf({ name, adapter, shared }: PrismaBackend): readonly Variant[] {
   // MySQL's adapter is that of MariaDB.
-  if (name !== 'sqlite' || adapter === 'libsql')
+  if (name !== 'sqlite' || OWN_SQLITE.test(adapter))
     return [{ variant: '', wal: false, sqlOnly: !shared || name === 'mysql' }]
   return [
     { variant: ' with a rollback journal', wal: false },
@@ -61,7 +64,7 @@ export function describePrisma(isOurs: (backend: PrismaBackend) => boolean): voi
           // What lives in memory can only be observed by the connection itself. And two libraries must not have one SQLite file open in
           // one process: who closes it drops the locks of the other.
           // https://www.sqlite.org/howtocorrupt.html#_multiple_copies_of_sqlite_linked_into_the_same_application
-          if (shared && adapter !== 'libsql') {
+          if (shared && !(dialect === 'sqlite' && OWN_SQLITE.test(adapter))) {
             const { dataSource, ...opened } = await openDatabase(backend, { enableWAL: wal }, after)
             database = opened.database
             return dataSource

@@ -1,4 +1,5 @@
 import type { PrismaClientLike } from '../../src/prisma/internal'
+import { errorsOf } from '../../src/prisma/native-code'
 import { prismaSqlClient } from '../../src/prisma/prisma-sql-client'
 import { sqliteClient as prismaOnSqlite } from '../../src/prisma/sqlite-client'
 import type { DialectName, SqlClient } from '../../src/sql/internal'
@@ -13,6 +14,6 @@ export function typeOrmClient(dataSource: DataSourceLike, dialect: DialectName):
 
 /** The client of `prismaLockProvider`. */
 export function prismaClient(prisma: PrismaClientLike, dialect: DialectName): SqlClient {
-  const use = dialect === 'sqlite' ? prismaOnSqlite(prisma) : undefined
+  const use = dialect === 'sqlite' ? prismaOnSqlite(prisma, errorsOf(dialect)) : undefined
   return prismaSqlClient(dialect, use ?? ((work) => work(prisma)))
 }

@@ -25,6 +25,8 @@ export interface Adapter {
   readonly name: string
   readonly backends: RegExp
   readonly provider: TestProvider
+  /** What its models cannot read, if that keeps it from reading the lock table. */
+  readonly unreadable?: string
   /** Loads what it needs only now: all of them together take half a second in each test file. */
   make(url: string, options: Readonly<Record<string, unknown>>): unknown
 }
@@ -41,6 +43,14 @@ export const ADAPTERS: readonly Adapter[] = [
   { name: 'libsql', backends: /^sqlite$/, provider: 'sqlite', make: libsql },
   { name: 'libsql', backends: /^sqlite-memory$/, provider: 'sqlite', make: () => libsql(':memory:') },
 ]
+
+/** Whether `tx.$transaction` opens a nested transaction. */
+export const NESTED_TRANSACTIONS = true
+
+/** Returns what an error has that Prisma throws for this error of the server. */
+export function thrown(cause: { readonly originalCode: string } | { readonly code: number }): object {
+  return { meta: { driverAdapterError: { cause } } }
+}
 
 /** Returns the first adapter for a backend. */
 export function adapterFor(backend: string): Adapter {

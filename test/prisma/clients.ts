@@ -7,6 +7,7 @@ export type { TestClient }
 export interface PrismaBackend extends Omit<Backend, 'create'> {
   readonly adapter: string
   readonly provider: TestProvider
+  readonly unreadable: string | undefined
   create(): Promise<PrismaTestDatabase>
 }
 
@@ -21,6 +22,7 @@ export function prismaBackends(backends: readonly Backend[] = availableBackends(
       ...backend,
       adapter: adapter.name,
       provider: adapter.provider,
+      unreadable: adapter.unreadable,
       create: async () => {
         const database = await backend.create()
         const clients: TestClient[] = []

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals'
 import { assertLocked } from '../../src/core/internal'
 import {
+  guard,
   prismaLockProvider,
   shedlock,
   type PrismaClientLike,
@@ -118,11 +119,12 @@ describeBackends(backends)('client extensions on $name', (backend) => {
     expect(await isFree(client)).toBe(false)
   })
 
-  test('the client of a transaction is refused, also under an extension that adds a $connect', async () => {
+  test('the client of a transaction is refused but can be guarded, also under an extension that adds a $connect', async () => {
+    const lock = await prismaLockProvider(prisma).lock({ name: 'job', lockAtMostFor: '1m' })
     for (const client of [prisma, withReplica(prisma)(prisma)])
-      await client.$transaction((transaction) => {
+      await client.$transaction(async (transaction) => {
         expect(() => prismaLockProvider(transaction as PrismaClientLike)).toThrow(lockError('INVALID_CLIENT'))
-        return Promise.resolve()
+        await guard(transaction, lock)
       })
   })
 })

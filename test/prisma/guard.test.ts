@@ -4,6 +4,7 @@ import { afterFile } from '../after-test'
 import { describeBackends } from '../backends'
 import { guardCases, guardSteps, type GuardedClient } from '../conformance/guard-cases'
 import { itIf } from '../it-if'
+import { NESTED_TRANSACTIONS, thrown } from './adapters'
 import { prismaBackends, type TestClient } from './clients'
 import { openPrisma } from './lock-table'
 
@@ -15,7 +16,7 @@ const LEVELS: Readonly<Record<string, string>> = {
   mssql: 'Snapshot',
 }
 /** How a transaction fails there that sees an old row; elsewhere it sees the new one. */
-const SERIALIZES: Readonly<Record<string, object>> = {
+const SERIALIZES: Readonly<Record<string, Parameters<typeof thrown>[0]>> = {
   postgres: { originalCode: '40001' },
   mssql: { code: 3960 },
 }
@@ -61,12 +62,12 @@ describeBackends(backends)('guard on $name by $adapter', (backend) => {
     letsWait: shared && backend.adapter !== 'libsql',
     failure: () => {
       const cause = SERIALIZES[dialect]
-      return cause && { meta: { driverAdapterError: { cause } } }
+      return cause && thrown(cause)
     },
   })
 
   // Up to Prisma 7.10.0 a transaction also is nested if its object of options was once passed to a nested one.
-  itIf(shared && backend.adapter !== 'libsql', 'several connections')(
+  itIf(shared && backend.adapter !== 'libsql' && NESTED_TRANSACTIONS, 'several connections')(
     'lasts until the outermost transaction ends, if it is called in a nested one',
     async () => {
       const steps = guardSteps(() => client, dialect)

@@ -8,7 +8,10 @@ import { prismaBackends } from './clients'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 const READ_ONLY = 'set session transaction read only'
-const backends = prismaBackends().filter(({ name }) => ['mariadb', 'mysql'].includes(name))
+/** PlanetScale keeps the connections itself. */
+const backends = prismaBackends().filter(
+  ({ name, adapter }) => ['mariadb', 'mysql'].includes(name) && adapter !== 'planetscale',
+)
 
 describeBackends(backends)('a session on $name', (backend) => {
   it.each([undefined, backend.dialect])(
