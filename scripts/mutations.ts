@@ -630,4 +630,13 @@ export const mutations: readonly Mutation[] = [
     tests: ['test/sql/sessions.test.ts', 'test/sql/pool.test.ts'],
     backend: 'sqlite',
   },
+  {
+    rule: 33,
+    breaks: 'the client of an app in Nest ends before the executors',
+    file: 'src/nestjs/outermost-modules.ts',
+    find: '-Infinity',
+    replace: 'Infinity',
+    tests: ['test/nestjs/client-end.test.ts'],
+    backend: 'sqlite',
+  },
 ]
