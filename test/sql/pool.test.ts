@@ -271,8 +271,7 @@ describe('the connections of a pool', () => {
       (tableName) => new SqlLockProvider(pool, writingFirst, { tableName }),
     )
     pool.write = silent
-    for (let calls = 0; calls < 12; calls++)
-      for (const each of rows) await failing(each.lock(job))
+    for (let calls = 0; calls < 12; calls++) for (const each of rows) await failing(each.lock(job))
     expect(pool.ended).toBe(20)
     await settle(Promise.all(rows.map((each) => each.drain(0))))
   })
