@@ -92,7 +92,7 @@ export function readOnlyError(error: unknown, { lockName }: CallLimits): LockErr
   const { code, message, cause } = driverErrorOf(error)
   return new LockError(
     'DATABASE_ERROR',
-    `This database server does not accept writes, so it cannot serve ${subject(lockName)}: ${message} (error ${code}) – it is a standby or a former primary. Make the pool connect to the primary.`,
+    `This database server does not accept writes, so it cannot serve ${subject(lockName)}: ${message} (error ${code}) – if it is a standby or a former primary, make the pool connect to the primary; otherwise look for a setting that forbids writes (default_transaction_read_only, read_only), which some hosts switch on when the disk is full.`,
     { lockName, cause },
   )
 }

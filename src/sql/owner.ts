@@ -66,13 +66,18 @@ export function pauseOwner(lockName: string, pausedBy: string, reason: string): 
   return checkOwner(`${PAUSE}${pausedBy}: ${reason}`, what, lockName)
 }
 
+/** Of this process. */
+let acquisitions = 0
+
 /**
  * Creates the owner of one acquisition. With host and process alone, a late holder could release or extend the lock of its
  * successor in the same process.
  */
 export function newOwner(lockedBy: string): string {
   const random = randomUUID()
-  return `${lockedBy}/${random.slice(0, 14)}8${random.slice(15)}`
+  acquisitions = (acquisitions + 1) % 16 ** 6
+  // The number as well, because tests may replace `randomUUID` by a constant.
+  return `${lockedBy}/${random.slice(0, 14)}8${random.slice(15, 30)}${acquisitions.toString(16).padStart(6, '0')}`
 }
 
 /** How a run ended, for the release of its lock. Durations are in milliseconds. */

@@ -1,3 +1,4 @@
+import crypto from 'node:crypto'
 import os from 'node:os'
 import workerThreads from 'node:worker_threads'
 import fc from 'fast-check'
@@ -39,6 +40,14 @@ const run = fc.record({
 })
 
 describe('an owner, whatever lockedBy is,', () => {
+  it('is another one for each acquisition, even if randomUUID is a constant', () => {
+    const random = jest.spyOn(crypto, 'randomUUID').mockReturnValue('00000000-0000-4000-8000-000000000000')
+    const owners = Array.from({ length: 1_000 }, () => newOwner('x'))
+    random.mockRestore()
+    expect(new Set(owners).size).toBe(1_000)
+    for (const owner of owners) expect(readableOwner(owner)).toBe('x')
+  })
+
   it('contains the recorded outcome, and who it was, in 255 characters', () => {
     fc.assert(
       fc.property(lockedBy, run, (who, ended) => {
