@@ -74,7 +74,8 @@ export const postgresTable: TableDialect = {
       read: sql`select current_setting('transaction_read_only')`,
       wrong: /^on$/,
       severity: 'error',
-      message: 'it accepts no lock – connect to the primary if it is a standby or a former primary; otherwise look at default_transaction_read_only, which some hosts switch on when the disk is full',
+      message:
+        'it accepts no lock – connect to the primary if it is a standby or a former primary; otherwise look at default_transaction_read_only, which some hosts switch on when the disk is full',
     },
     {
       name: 'synchronous standby',
