@@ -158,7 +158,8 @@ export interface ActiveLock {
 
   /**
    * Reads the fencing token: a positive whole number that is greater than the token of every earlier acquisition of this name, and
-   * stays the same after an extension. Pass it to a storage that refuses late writes of an earlier holder. Each call reads it from
+   * stays the same after an extension. An acquisition that was unlocked as `unused` does not count: the next one of its slot has the
+   * same token. Pass it to a storage that refuses late writes of an earlier holder. Each call reads it from
    * the database, so a result means that the lock was still held a moment ago.
    *
    * @throws LockError `LOCK_LOST` if the row no longer belongs to this holder, `NOT_LOCKED` after the release,
