@@ -77,7 +77,7 @@ it('a leader that loses the lock steps down at once, and leads again only when i
       },
       onStepDown: (reason) => events.push((reason as LockError).code),
     },
-    '1s',
+    '4s',
   )
   // Kept alive.
   await eventually(() => expect([first.isLeader(), extended > 0]).toEqual([true, true]))
