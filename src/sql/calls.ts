@@ -61,6 +61,11 @@ export class Attempt {
     readonly lockName?: string | undefined,
   ) {}
 
+  /** The schema with which the client's connections begin, if it knows. */
+  get ownSchema(): string | undefined {
+    return this.client.schema?.()
+  }
+
   /** Reads rows. @throws DriverError, also if the server accepts no writes, because its rows may be old */
   async query(statement: Sql, values: SqlValues = {}): Promise<readonly SqlRow[]> {
     const { rows } = await this.execute(statement, values, 'rows')

@@ -32,6 +32,11 @@ export interface SqlClient {
    */
   connect(): Promise<SqlSession>
   /**
+   * Returns the schema, on MySQL and MariaDB the database, with which its connections begin, if it knows: an unnamed table is in it,
+   * whatever the session of a connection says later.
+   */
+  readonly schema?: (() => string | undefined) | undefined
+  /**
    * Called when a statement got no answer.
    *
    * @returns why the client cannot answer any statement, if that is certain: the lock then fails with this error

@@ -37,6 +37,8 @@ export function mysqlConnection(isGiven: boolean): DriverConnection {
       `shedlock-orm sends its statements unprepared from now on, because one could not be prepared: ${reason}.`,
   )
   return {
+    // TypeORM reads it from the options, or from its first connection.
+    schema: (driver) => (driver as { readonly database?: string }).database,
     end(connection) {
       const client = connection as MySqlConnectionLike
       client.destroy?.()

@@ -30,6 +30,7 @@ export function queryRunnerClient(
   const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
   return sqlClient(driverOf(dialect), {
     pool: dataSource,
+    schema: () => driver.schema?.(dataSource.driver),
     connect: async () => {
       const unusable = notInitialised(dataSource)
       if (unusable) throw unusable

@@ -14,6 +14,8 @@ export interface RunnerConnection {
 /** How one driver runs a statement and closes a connection, where that differs from TypeORM's own `query`. */
 export interface DriverConnection {
   run(on: RunnerConnection, text: string, values: unknown[], statement: Sql): Promise<StatementResult>
+  /** Returns the schema with which connections begin, if it is known. @param driver TypeORM's driver */
+  schema?(driver: unknown): string | undefined
   /** Closes a connection, so that the pool opens a new one. */
   end?(connection: object): unknown
   /** Drops connections that have been opening for too long, and notes the others. @param driver TypeORM's driver */

@@ -68,13 +68,13 @@ const FATAL: readonly TableFinding['code'][] = [
 const SCHEMAS_AT_MOST = 3
 
 /** What reads from the table's database. */
-type Reader = Pick<Attempt, 'query' | 'lockName'>
+type Reader = Pick<Attempt, 'query' | 'lockName' | 'ownSchema'>
 
 /** Reads the columns of the table; none if there is no such table. */
 export async function describeTable(
   reader: Reader,
   { table: { describe, defaultSchema } }: Dialect,
-  { schema, names: { tableName } }: TableSql,
+  { schema = reader.ownSchema, names: { tableName } }: TableSql,
 ): Promise<readonly SqlRow[]> {
   const where = schema === undefined ? defaultSchema : undefined
   const statement = describe(where ?? parameter('schema'), parameter('table'))

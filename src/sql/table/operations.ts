@@ -199,8 +199,9 @@ export class TableOperations {
     if (!before) return
     if (before.code !== 'TABLE_MISSING') throw before
     const { sql } = this.#table
+    const { schema = (await this.place()).schema } = sql
     try {
-      for (const statement of tableDefinition(this.#dialect, { ...sql.names, schema: sql.schema }).up)
+      for (const statement of tableDefinition(this.#dialect, { ...sql.names, schema }).up)
         await this.#table.call(
           { attempt: (attempt) => attempt.execute(raw(statement), {}, 'changed') },
           'nothing',
