@@ -20,6 +20,9 @@ export const NOT_PREPARED = 'NOT_PREPARED'
 /** The code for a write that was committed, but that a failover may lose. */
 export const NOT_REPLICATED = 'NOT_REPLICATED'
 
+/** The code for a write that was executed in a transaction which the app has left open, so that it must be undone. */
+export const JOINED_TRANSACTION = 'JOINED_TRANSACTION'
+
 /** How statements reach one database. `sqlClient` of `shedlock-orm/drivers` creates one. */
 export interface SqlClient {
   /**

@@ -1,6 +1,6 @@
 import { invalidClient, type LockError } from '../core/internal'
 import { drivers, sqlClient, type Driver } from '../drivers/internal'
-import type { DialectName, SqlClient } from '../sql/internal'
+import { IN_TRANSACTION, unfitError, type DialectName, type SqlClient } from '../sql/internal'
 import { dataSourceOf, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
 import { mysqlConnection } from './mysql-client'
 import { endPgClient, pgConnection } from './pg-client'
@@ -44,6 +44,7 @@ export function queryRunnerClient(
         const connecting = queryRunner.connect()
         driver.dropUnaccepted?.(dataSource.driver)
         const connection = (await connecting) ?? {}
+        if (driver.isInTransaction?.(connection)) throw unfitError(IN_TRANSACTION)
         const on = { dataSource, queryRunner, connection }
         const release = () => queryRunner.release()
         const end = () => {

@@ -16,6 +16,8 @@ export interface DriverConnection {
   run(on: RunnerConnection, text: string, values: unknown[], statement: Sql): Promise<StatementResult>
   /** Returns the schema with which connections begin, if it is known. @param driver TypeORM's driver */
   schema?(driver: unknown): string | undefined
+  /** Whether a transaction is open on the connection, if the driver knows. */
+  isInTransaction?(connection: object): boolean
   /** Closes a connection, so that the pool opens a new one. */
   end?(connection: object): unknown
   /** Drops connections that have been opening for too long, and notes the others. @param driver TypeORM's driver */

@@ -199,7 +199,7 @@ export class TableOperations {
     if (!before) return
     if (before.code !== 'TABLE_MISSING') throw before
     const { sql } = this.#table
-    const { schema = (await this.place()).schema } = sql
+    const { schema = await this.#ownSchema() } = sql
     try {
       for (const statement of tableDefinition(this.#dialect, { ...sql.names, schema }).up)
         await this.#table.call(
@@ -212,6 +212,15 @@ export class TableOperations {
       if (after === 'unknown' || after?.code === 'TABLE_MISSING') throw error
       if (after) throw after
     }
+  }
+
+  /** Returns the schema in which a connection creates a table as long as its session was told nothing, if a session may create it elsewhere. */
+  async #ownSchema(): Promise<string | undefined> {
+    const { client } = this.#table
+    const { sessionSchema } = this.#dialect.table
+    // If it cannot be read, creating the table shows why.
+    if (sessionSchema) return (await this.place().catch(() => undefined))?.schema
+    return client.schema?.()
   }
 
   #problem(cause?: unknown): Promise<LockError | undefined> {
