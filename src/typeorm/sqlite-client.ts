@@ -46,7 +46,8 @@ interface SqlJsLike {
 /** Runs a statement synchronously, so that no statement of the app can run before it returns. */
 type Run = (text: string, values?: unknown[]) => StatementResult
 
-const READ_FILE = "select file from pragma_database_list where name = 'main'"
+// Not the function pragma_database_list, because a select reads the schema, and waits for a writer with the app's own patience.
+const READ_FILE = 'pragma database_list'
 
 /**
  * Keeps lock statements out of the app's transactions on SQLite. TypeORM has a single connection to it, so a lock would join the
@@ -63,7 +64,10 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
     const options = { ...driver().options, database, timeout: 0 }
     const other = Object.create(driver(), { options: { value: options } }) as SqliteDriverLike
     const connection = await other.createDatabaseConnection()
-    return { run: onBetterSqlite3(connection), close: () => connection.close() }
+    const run = onBetterSqlite3(connection)
+    // The app's own `prepareDatabase` may have set another one.
+    run('pragma busy_timeout = 0')
+    return { run, close: () => connection.close() }
   }
   const use = idleConnection(open, ({ close }) => close())
   const client = sqlClient(drivers.sqlite, (text, values) => {
@@ -82,7 +86,8 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
 
 /** Returns the absolute path of a connection's file; empty for an in-memory database. */
 function pathOf(database: BetterSqlite3Like): string {
-  return String(onBetterSqlite3(database)(READ_FILE).rows[0]?.['file'])
+  const { rows } = onBetterSqlite3(database)(READ_FILE)
+  return String(rows.find(({ name }) => name === 'main')?.['file'])
 }
 
 /** @param save called after a statement that changed rows */
