@@ -65,8 +65,9 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
     const other = Object.create(driver(), { options: { value: options } }) as SqliteDriverLike
     const connection = await other.createDatabaseConnection()
     const run = onBetterSqlite3(connection)
-    // The app's own `prepareDatabase` may have set another one.
+    // The app's own `prepareDatabase` may have set others. With the second, a write returns a row instead of its count.
     run('pragma busy_timeout = 0')
+    run('pragma count_changes = 0')
     return { run, close: () => connection.close() }
   }
   const use = idleConnection(open, ({ close }) => close())
