@@ -83,17 +83,19 @@ async function secondConnection(
       return rows.map((row) => Object.fromEntries(columnNames.map((name, index) => [name, row[index]])))
     },
   }
-  if ((await fileOf(second)) !== file) {
-    await connection.dispose()
-    return undefined
-  }
   // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop.
-  await second.$executeRawUnsafe('pragma busy_timeout = 0')
-  return second
+  await second.$queryRawUnsafe('pragma busy_timeout = 0')
+  if ((await fileOf(second)) === file) return second
+  await connection.dispose()
+  return undefined
 }
 
 /** The path of a client's database file; empty for an in-memory database. */
 async function fileOf(client: RawClientLike): Promise<string> {
-  const rows = await client.$queryRawUnsafe("select file from pragma_database_list where name = 'main'")
-  return (rows as { file: string }[])[0]?.file ?? ''
+  // Not the function pragma_database_list, because a select reads the schema, and waits for a writer with the app's own patience.
+  const rows = (await client.$queryRawUnsafe('pragma database_list')) as {
+    name: string
+    file: string | null
+  }[]
+  return rows.find(({ name }) => name === 'main')?.file ?? ''
 }

@@ -1,8 +1,8 @@
 import { SLOT_AT_MOST_AHEAD } from '../core/internal'
 import { as, later, nextToken, sessionColumns, textAs, type Expressions, type LockSql } from './expressions'
 import type { Attempt } from './calls'
-import { uncommittedError, uncountedError } from './database-errors'
-import { COLUMN, readFlag, readNumber, readText, readWord } from './results'
+import { uncountedError } from './database-errors'
+import { COLUMN, readNumber, readText, readWord } from './results'
 import type { SqlRow } from './session'
 import { raw, sql, type Sql, type SqlValues } from './sql'
 
@@ -54,7 +54,6 @@ export async function runStep(
   // A trigger may have returned the first rows.
   if (answer === 'outcome' && row?.[COLUMN.outcome] === undefined) throw uncountedError(attempt.lockName)
   if (!row) return undefined
-  if (readFlag(row, COLUMN.autocommit) === false) throw uncommittedError(attempt.lockName)
   // A write that was sent twice has acquired the row, so the next one acquires it again.
   if (readText(row, COLUMN.owner) === values['lockedBy']) return undefined
   const outcome = outcomeIn(row)
@@ -73,9 +72,9 @@ function outcomeIn(row: SqlRow): AcquireOutcome | 'free' {
  */
 export const readUpdateInsert = {
   acquire: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
-    { answer: 'refusal', statement: readHolder(dialect, lock) },
-    { answer: 'acquired', statement: updateRow(lock, takeFree(dialect, lock)) },
     { answer: 'refusal', statement: readHolderOrNobody(dialect, lock) },
+    { answer: 'acquired', statement: updateRow(lock, takeFree(dialect, lock)) },
+    { answer: 'refusal', statement: readHolder(dialect, lock) },
     { answer: 'acquired', statement: insertNew(lock, lock.now) },
   ],
   acquireSlot: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
@@ -95,9 +94,9 @@ export function readHolder(dialect: Expressions, lock: LockSql, read = (column: 
     from ${table} where ${isNamed} and ${lock.lockUntil} > ${now}`
 }
 
-/** The same before an insert. If the session must be examined, aggregates return a row even if nobody holds the lock. */
+/** The same in the first step. If the session must be examined, aggregates return a row even if nobody holds the lock. */
 function readHolderOrNobody(dialect: Expressions, lock: LockSql): Sql {
-  return readHolder(dialect, lock, dialect.autocommit && ((column) => sql`max(${column})`))
+  return readHolder(dialect, lock, dialect.unfit && ((column) => sql`max(${column})`))
 }
 
 /**
@@ -127,10 +126,10 @@ interface Taking {
 
 /** @param row the columns of the row as it was, if they need a qualifier */
 export function takeFree(dialect: Expressions, lock: LockSql, row: TableColumns = lock): Taking {
-  const { now, owner, commits } = lock
+  const { now, owner } = lock
   return {
     assignments: assignments(dialect, lock, row, nextToken(dialect, row.lockedAt)),
-    condition: sql`(${row.lockUntil} <= ${now} or ${row.lockedBy} = ${owner})${commits}`,
+    condition: sql`(${row.lockUntil} <= ${now} or ${row.lockedBy} = ${owner})`,
   }
 }
 

@@ -1,5 +1,5 @@
 import { inTime, sleep, time, LockError } from '../core/internal'
-import { uncountedError, type CallLimits } from './database-errors'
+import { uncountedError, unfitError, type CallLimits } from './database-errors'
 import { Failure, failureKind, FAILURES, READ_ONLY, type ErrorCodes, type Handling } from './failures'
 import type { Pool } from './pool'
 import { COLUMN, readFlag, readNumber } from './results'
@@ -61,12 +61,22 @@ export class Attempt {
     readonly lockName?: string | undefined,
   ) {}
 
+  /** The schema with which the client's connections begin, if it knows. */
+  get ownSchema(): string | undefined {
+    return this.client.schema?.()
+  }
+
   /** Reads rows. @throws DriverError, also if the server accepts no writes, because its rows may be old */
   async query(statement: Sql, values: SqlValues = {}): Promise<readonly SqlRow[]> {
     const { rows } = await this.execute(statement, values, 'rows')
-    if (rows[0] && readFlag(rows[0], COLUMN.readOnly))
-      throw new DriverError(READ_ONLY, 'the server is read-only')
-    return rows
+    const [row] = rows
+    if (row && readFlag(row, COLUMN.readOnly)) throw new DriverError(READ_ONLY, 'the server is read-only')
+    if (!row || !readNumber(row, COLUMN.unfit)) return rows
+    // A server that stood still during the statement looks as if its session had another clock.
+    const { rows: again } = await this.execute(statement, values, 'rows')
+    const why = again[0] && readNumber(again[0], COLUMN.unfit)
+    if (why) throw unfitError(why, this.lockName)
+    return again
   }
 
   /** Writes, and returns how many rows changed. @throws LockError `INVALID_CLIENT` if the client does not report it; DriverError */

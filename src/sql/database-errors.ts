@@ -21,13 +21,23 @@ export function checkColumn(column: string, rows: readonly SqlRow[]): void {
     )
 }
 
-/** Creates the error for a session that does not commit by itself. */
-export function uncommittedError(lockName: string | undefined, cause?: unknown): LockError {
-  return new LockError(
-    'INVALID_CLIENT',
-    'Autocommit is off, so no other session would see the lock – switch autocommit on for this user or pool.',
-    { lockName, cause },
-  )
+/** The key of `UNFIT` for a connection with an open transaction. */
+export const IN_TRANSACTION = 3
+
+/** What an app may have told a session, so that a lock would not be kept, by the value of the column `unfit`; 0 if nothing. */
+export const UNFIT: Readonly<Record<number, string>> = {
+  1: 'Autocommit is off, so no other session would see the lock – switch autocommit on for this user or pool.',
+  2: 'This session has a clock of its own, which is not that of other sessions, so two callers could hold one lock – let the app run set timestamp = default before it gives a connection back to its pool.',
+  [IN_TRANSACTION]:
+    'This connection has an open transaction, whose rollback would undo the lock – let the app commit or roll back before it gives a connection back to its pool.',
+}
+
+/** Creates the error for a session that is unfit for a lock. */
+export function unfitError(why: number, lockName?: string, cause?: unknown): LockError {
+  return new LockError('INVALID_CLIENT', UNFIT[why] ?? `The session is unfit for a lock (${why}).`, {
+    lockName,
+    cause,
+  })
 }
 
 /** Creates the error for a write that changed no row, although it should have. */

@@ -30,6 +30,9 @@ export interface LockDialect extends Identifiers, Expressions, ErrorCodes {
    */
   readonly counted?: ((write: Sql) => Sql) | undefined
 
+  /** Matches the code and the message of an error of the server in a session that has an open transaction. */
+  readonly inTransactionErrors?: RegExp | undefined
+
   /** How a transaction keeps other sessions from changing the lock's row until it ends. */
   readonly pin: (lock: LockSql) => Pin
 }

@@ -25,8 +25,16 @@ export interface Expressions extends Pick<Identifiers, 'quote'> {
   hex?(text: Sql): Sql
   /** 1 if this server is a standby or a former primary, which may return old rows, else 0. Default: unknown. */
   readonly readOnly?: Sql | undefined
-  /** 0 if the session does not commit by itself, so that no other session would see a lock. Default: every session commits. */
-  readonly autocommit?: Sql | undefined
+  /**
+   * A key of `UNFIT` if the app has left something in the session with which a lock would not be kept, else 0. Only reads contain it.
+   * Default: no session is unfit.
+   */
+  readonly unfit?: Sql | undefined
+  /**
+   * A condition of writes that no read precedes: false, or an error, if the session does not commit what it writes. Default: every
+   * session commits.
+   */
+  readonly commits?: Sql | undefined
 }
 
 /** The pieces from which the statements of one lock table are composed. */
@@ -55,8 +63,8 @@ export function lockSql(dialect: Expressions, table: TableSql) {
     isOwn,
     /** Matches the row while this acquisition holds it. */
     isOwnHeld: sql`${isOwn} and ${table.lockUntil} > ${now}`,
-    /** Ends the condition of a write, so that a session that does not commit by itself changes nothing. */
-    commits: dialect.autocommit ? sql` and ${dialect.autocommit} = 1` : sql``,
+    /** Ends the condition of a write, so that a session that does not commit what it writes changes nothing. */
+    commits: dialect.commits ? sql` and ${dialect.commits}` : sql``,
   }
 }
 
@@ -94,10 +102,14 @@ export function readOnlyColumn(dialect: Expressions, isReadOnly = dialect.readOn
   return isReadOnly ? sql`, ${isReadOnly} ${as(dialect, COLUMN.readOnly)}` : sql``
 }
 
-/** Adds what an acquisition must know about its session and its server. */
-export function sessionColumns(dialect: Expressions): Sql {
-  const { autocommit } = dialect
-  return sql`${readOnlyColumn(dialect)}${autocommit ? sql`, ${autocommit} ${as(dialect, COLUMN.autocommit)}` : sql``}`
+/** Adds the column that says why the session is unfit for a lock. `query` of an attempt checks it. */
+export function unfitColumn(dialect: Expressions): Sql {
+  return dialect.unfit ? sql`, ${dialect.unfit} ${as(dialect, COLUMN.unfit)}` : sql``
+}
+
+/** Adds what a lock must know about its session and its server. */
+export function sessionColumns(dialect: Expressions, isReadOnly = dialect.readOnly): Sql {
+  return sql`${readOnlyColumn(dialect, isReadOnly)}${unfitColumn(dialect)}`
 }
 
 export function columns(table: TableSql): Sql {

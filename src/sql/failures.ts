@@ -3,12 +3,14 @@ import {
   busyError,
   databaseError,
   driverErrorOf,
+  IN_TRANSACTION,
   isPoolTimeout,
   noAnswerError,
   readOnlyError,
+  unfitError,
   type CallLimits,
 } from './database-errors'
-import { NOT_PREPARED, NOT_REPLICATED } from './session'
+import { JOINED_TRANSACTION, NOT_PREPARED, NOT_REPLICATED } from './session'
 
 /** Server errors after which a statement is tried again because it was not executed: their native codes, with the reasons. */
 export interface ErrorCodes {
@@ -32,6 +34,7 @@ export type FailureKind =
   | 'unanswered'
   | 'given-up'
   | 'unreplicated'
+  | 'joined'
   | 'refused'
 
 /** What is done about a failure. */
@@ -140,6 +143,15 @@ export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
     isAnswer: false,
     error: databaseError,
   },
+  joined: {
+    when: 'the app gave the connection back with an open transaction, which the write joined',
+    repeat: 'always',
+    interval: 'growing',
+    session: 'end',
+    explains: true,
+    isAnswer: true,
+    error: (cause, { lockName }) => unfitError(IN_TRANSACTION, lockName, cause),
+  },
   // The table may be the cause, so the caller of the call looks at it first: see lock-table.ts.
   refused: {
     when: 'the server answered with any other error, or no connection can ever be opened',
@@ -184,6 +196,7 @@ export function failureKind({ transientErrors, readOnlyErrors }: ErrorCodes, err
   }
   if (code === undefined) return 'unanswered'
   if (code === NOT_REPLICATED) return 'unreplicated'
+  if (code === JOINED_TRANSACTION) return 'joined'
   if (code === NOT_PREPARED) return 'unprepared'
   if (code === READ_ONLY || code in readOnlyErrors) return 'read-only'
   return code in transientErrors ? 'conflict' : 'refused'

@@ -83,9 +83,10 @@ export class LockRow implements Acquisition {
     const lease = new Lease(lockAtMostFor - CLOCK_STEP)
     this.#longest = Math.max(this.#longest, lockAtMostFor)
     const values = { name: this.name, lockedBy: this.lockedBy, lockAtMostFor }
-    const changed = await this.#callWhileHeld(async (attempt) =>
-      this.#checked(attempt, await attempt.changes(this.table.statements.extend, values)),
-    )
+    const changed = await this.#callWhileHeld(async (attempt) => {
+      await this.#examine(attempt)
+      return this.#checked(attempt, await attempt.changes(this.table.statements.extend, values))
+    })
     if (changed === 0) return undefined
     if (lockAtLeastFor !== undefined) this.#atLeast = this.#atLeast.lasting(lockAtLeastFor)
     return (this.lease = Lease.longer(this.lease, lease))
@@ -99,6 +100,12 @@ export class LockRow implements Acquisition {
     const { name, lockedBy, table } = this
     const [row] = await attempt.query(table.statements.fencingToken, { name, lockedBy })
     return row && readNumber(row, COLUMN.token)
+  }
+
+  /** Reads whether the session is fit for a write that no read of the row precedes, where that is not certain. */
+  async #examine(attempt: Attempt): Promise<void> {
+    const { dialect, statements } = this.table
+    if (dialect.unfit) await attempt.query(statements.now)
   }
 
   /** @returns how many rows changed. @throws LockError if none did, although the row is still held by this acquisition */
@@ -118,7 +125,11 @@ export class LockRow implements Acquisition {
       const heldFor = isKeptFor + time.now() - ended
       return this.#release(attempt, { outcome, ranFor: ended - this.#acquired, keepFor, heldFor })
     }
-    const release = async (attempt: Attempt) => this.#checked(attempt, await send(attempt))
+    const release = async (attempt: Attempt) => {
+      // A release that keeps nothing ends the lease by any clock.
+      if (outcome !== 'unused' && this.#atLeast.remaining() > 0) await this.#examine(attempt)
+      return this.#checked(attempt, await send(attempt))
+    }
     try {
       await this.table.call({ lockName: this.name, isIdempotent: () => true, attempt: release })
     } catch (error) {
@@ -137,6 +148,7 @@ export class LockRow implements Acquisition {
     let latest: Attempt | undefined
     const attempt = async (current: Attempt): Promise<StepResult> => {
       latest = current
+      if (kind) await this.#examine(current)
       const steps = table.statements[kind ?? (slot === undefined ? 'acquire' : 'acquireSlot')]
       for (const step of steps) {
         // Another attempt is under way.

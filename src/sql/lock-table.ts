@@ -1,6 +1,6 @@
 import { time, type LockError } from '../core/internal'
 import { callDatabase, type Attempt, type Database, type DatabaseCall } from './calls'
-import { databaseError } from './database-errors'
+import { databaseError, IN_TRANSACTION, unfitError } from './database-errors'
 import type { LockDialect } from './dialect'
 import type { DialectName } from './dialects'
 import type { TableSql } from './names'
@@ -85,6 +85,8 @@ export class LockTable implements Database {
       return await callDatabase(this, call, deadline)
     } catch (error) {
       if (!(error instanceof DriverError)) throw error
+      if (this.dialect.inTransactionErrors?.test(`${error.code} ${error.message}`))
+        throw unfitError(IN_TRANSACTION, lockName, error.cause)
       // The table may be the cause of the server's error, so check it again.
       this.#known = this.#unchecked
       const problem = await check(error.cause).catch(() => undefined)

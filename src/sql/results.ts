@@ -10,6 +10,8 @@ export const COLUMN = {
   readOnly: 'read_only',
   /** 0 if the session does not commit by itself. */
   autocommit: 'autocommit',
+  /** Why the session is unfit for a lock: a key of `UNFIT`. */
+  unfit: 'unfit',
   /** Of an attempt to acquire a lock. */
   outcome: 'outcome',
   /** How many rows a write changed. */

@@ -20,6 +20,9 @@ export const NOT_PREPARED = 'NOT_PREPARED'
 /** The code for a write that was committed, but that a failover may lose. */
 export const NOT_REPLICATED = 'NOT_REPLICATED'
 
+/** The code for a write that was executed in a transaction which the app has left open, so that it must be undone. */
+export const JOINED_TRANSACTION = 'JOINED_TRANSACTION'
+
 /** How statements reach one database. `sqlClient` of `shedlock-orm/drivers` creates one. */
 export interface SqlClient {
   /**
@@ -31,6 +34,11 @@ export interface SqlClient {
    * Opens a session. Rejects with a `DriverError`, or with a `LockError` `INVALID_CLIENT` if the client cannot be used at all.
    */
   connect(): Promise<SqlSession>
+  /**
+   * Returns the schema, on MySQL and MariaDB the database, with which its connections begin, if it knows: an unnamed table is in it,
+   * whatever the session of a connection says later.
+   */
+  readonly schema?: (() => string | undefined) | undefined
   /**
    * Called when a statement got no answer.
    *

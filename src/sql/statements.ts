@@ -1,7 +1,7 @@
 import { LAST_TIME } from '../core/internal'
 import type { AcquireStep } from './acquire'
 import type { LockDialect } from './dialect'
-import { as, lockSql, readOnlyColumn, textAs } from './expressions'
+import { as, lockSql, sessionColumns, textAs, unfitColumn } from './expressions'
 import type { TableSql } from './names'
 import { COLUMN } from './results'
 import { parameter, raw, sql, type Sql } from './sql'
@@ -54,7 +54,7 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
      * no earlier statement of that owner finds the row. Records how the run ended even after the lease, unless another owner has
      * acquired the row since.
      */
-    release: counted(dialect.release?.(table, released, isOwn) ?? release),
+    release: counted(dialect.release?.(table, released, sql`${isOwn}${commits}`) ?? release),
     /**
      * Like `release`, for a slot: it must survive a crash and a failover, because a later acquisition may depend on how the run
      * ended.
@@ -80,7 +80,7 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
     pause,
     /** Reads `locked_at` in milliseconds since 1970 while the lock is held, otherwise null. */
     fencingToken: sql`
-      select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, COLUMN.token)}${readOnlyColumn(dialect)}
+      select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, COLUMN.token)}${sessionColumns(dialect)}
       ${oneRow}`,
     /** Runs in the caller's own transaction. */
     pin: dialect.pin(lock),
@@ -88,7 +88,7 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
     /** Reads the row whose name is equal to this name by the rules of the database. */
     find: readLocks(dialect, lock, isNamed),
     /** Reads the database's clock in milliseconds since 1970. */
-    now: sql`select ${dialect.epochMilliseconds(now)} ${as(dialect, COLUMN.now)} ${oneRow}`,
+    now: sql`select ${dialect.epochMilliseconds(now)} ${as(dialect, COLUMN.now)}${unfitColumn(dialect)} ${oneRow}`,
   }
 }
 
@@ -111,7 +111,7 @@ function readLocks(dialect: LockDialect, table: TableSql, condition: Sql, order 
   const unknown = sql`case when ${table.name} is null then ${dialect.readOnly} else 0 end`
   const one = sql`(select 1 as shedlock_one ${dialect.from ?? raw('')}) shedlock_one`
   return sql`
-    select ${recordColumns(dialect, table)}${readOnlyColumn(dialect, unknown)}
+    select ${recordColumns(dialect, table)}${sessionColumns(dialect, unknown)}
     from ${one} left join ${table.table} on ${condition} ${order}`
 }
 

@@ -2,9 +2,12 @@ import { checkOptions, invalid } from '../core/internal'
 import {
   dialectNamed,
   lockTableNames,
+  render,
+  sql,
   SqlLockProvider,
   TABLE_OPTIONS,
   tableDefinition,
+  type Dialect,
   type LockTableOptions,
 } from '../sql/internal'
 import { dataSourceOf, dialectOfDataSource, type QueryRunnerLike } from './data-source-like'
@@ -48,7 +51,8 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
         for (const text of tableDefinition(dialect, names).up) await runText(queryRunner, text)
       // Rejects an existing table in which locks would not work.
       const client = givenQueryRunner(queryRunner, dialect.name)
-      await new SqlLockProvider(client, dialect, names).table.create()
+      const schema = names.schema ?? (await sessionSchema(queryRunner, dialect))
+      await new SqlLockProvider(client, dialect, { ...names, schema }).table.create()
     }
 
     async down(queryRunner: QueryRunnerLike): Promise<void> {
@@ -56,6 +60,13 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
       for (const text of tableDefinition(dialect, names).down) await runText(queryRunner, text)
     }
   }
+}
+
+/** The schema in which a migration has created the table, because it may have set another one. */
+async function sessionSchema(queryRunner: QueryRunnerLike, { table }: Dialect): Promise<string | undefined> {
+  if (!table.sessionSchema) return undefined
+  const { rows } = await runText(queryRunner, render(sql`select ${table.sessionSchema} as session_schema`))
+  return (rows[0]?.['session_schema'] as string | null | undefined) ?? undefined
 }
 
 /** The dialect of the query runner's DataSource, and the table's names in it. */

@@ -1,10 +1,14 @@
 import { mysqlLiteral, nameAmong } from '../drivers/internal'
-import type { SqlRow, StatementResult } from '../sql/internal'
+import { DriverError, JOINED_TRANSACTION, type SqlRow, type StatementResult } from '../sql/internal'
 import { Preparation, runText, type DriverConnection } from './run-statement'
 
 // Everything that is special about mysql2.
 
-type MySqlResult = SqlRow[] | { affectedRows: number }
+type MySqlResult = SqlRow[] | { readonly affectedRows: number; readonly serverStatus?: number }
+
+/** https://dev.mysql.com/doc/dev/mysql-server/latest/mysql__com_8h.html */
+const SERVER_STATUS_IN_TRANS = 1
+const SERVER_STATUS_AUTOCOMMIT = 2
 
 /** Takes a callback, because mysql2's promise API captures a stack trace on each call, which doubles the cost. */
 type Send = (
@@ -37,6 +41,8 @@ export function mysqlConnection(isGiven: boolean): DriverConnection {
       `shedlock-orm sends its statements unprepared from now on, because one could not be prepared: ${reason}.`,
   )
   return {
+    // TypeORM reads it from the options, or from its first connection.
+    schema: (driver) => (driver as { readonly database?: string }).database,
     end(connection) {
       const client = connection as MySqlConnectionLike
       client.destroy?.()
@@ -83,13 +89,21 @@ function send(
   return new Promise((resolve, reject) => {
     const answer = (error: Error | null, result: MySqlResult): void => {
       if (error) reject(error)
-      else resolve(Array.isArray(result) ? { rows: result } : { rows: [], changed: result.affectedRows })
+      else if (Array.isArray(result)) resolve({ rows: result })
+      else if (isInTransaction(result.serverStatus))
+        reject(new DriverError(JOINED_TRANSACTION, 'the connection has an open transaction'))
+      else resolve({ rows: [], changed: result.affectedRows })
     }
     const { typeCast = true } = connection.config ?? {}
     // How the app reads its own values must not change what a lock reads. But options cost a fifth of a statement's time.
     const statement = typeCast === true ? text : { sql: text, typeCast: asTyped }
     connection[method]?.(statement, values, answer)
   })
+}
+
+/** Without autocommit every session is in one, and a lock sees that itself. */
+function isInTransaction(status = 0): boolean {
+  return (status & SERVER_STATUS_IN_TRANS) !== 0 && (status & SERVER_STATUS_AUTOCOMMIT) !== 0
 }
 
 /** Reads a value by the type of its column. Only a function overrides one that the app has given to the pool. */

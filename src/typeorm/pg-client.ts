@@ -14,6 +14,8 @@ interface PgClientLike {
     rows: SqlRow[]
     rowCount: number | null
   }>
+  /** I: none, T: in a transaction, E: in a failed one. */
+  getTransactionStatus?(): string | null
   on?(event: 'notice', listener: (notice: { readonly routine?: unknown }) => void): unknown
   end?(): Promise<void>
 }
@@ -83,6 +85,7 @@ export function pgConnection(named: boolean): DriverConnection {
   return {
     end: endPgClient,
     connect,
+    isInTransaction: (connection) => /[TE]/.test((connection as PgClientLike).getTransactionStatus?.() ?? ''),
     dropUnaccepted,
     async run(on, text, values, { parameters }) {
       const client = on.connection as PgClientLike

@@ -1,6 +1,6 @@
 import { invalidClient, type LockError } from '../core/internal'
 import { drivers, sqlClient, type Driver } from '../drivers/internal'
-import type { DialectName, SqlClient } from '../sql/internal'
+import { IN_TRANSACTION, unfitError, type DialectName, type SqlClient } from '../sql/internal'
 import { dataSourceOf, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
 import { mysqlConnection } from './mysql-client'
 import { endPgClient, pgConnection } from './pg-client'
@@ -30,6 +30,7 @@ export function queryRunnerClient(
   const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
   return sqlClient(driverOf(dialect), {
     pool: dataSource,
+    schema: () => driver.schema?.(dataSource.driver),
     connect: async () => {
       const unusable = notInitialised(dataSource)
       if (unusable) throw unusable
@@ -42,6 +43,7 @@ export function queryRunnerClient(
       try {
         const connecting = driver.connect?.(dataSource.driver, queryRunner) ?? queryRunner.connect()
         const connection = ((await connecting) as object | undefined) ?? {}
+        if (driver.isInTransaction?.(connection)) throw unfitError(IN_TRANSACTION)
         const on = { dataSource, queryRunner, connection }
         const release = () => queryRunner.release()
         const end = () => {

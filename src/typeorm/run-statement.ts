@@ -14,6 +14,10 @@ export interface RunnerConnection {
 /** How one driver runs a statement and closes a connection, where that differs from TypeORM's own `query`. */
 export interface DriverConnection {
   run(on: RunnerConnection, text: string, values: unknown[], statement: Sql): Promise<StatementResult>
+  /** Returns the schema with which connections begin, if it is known. @param driver TypeORM's driver */
+  schema?(driver: unknown): string | undefined
+  /** Whether a transaction is open on the connection, if the driver knows. */
+  isInTransaction?(connection: object): boolean
   /** Closes a connection, so that the pool opens a new one. */
   end?(connection: object): unknown
   /** Borrows a connection, and notes which one the pool opens for that. @param driver TypeORM's driver */

@@ -67,7 +67,8 @@ type RunInTurn = (
   wants: keyof StatementResult,
 ) => StatementResult | Promise<StatementResult>
 
-const READ_FILE = "select file from pragma_database_list where name = 'main'"
+// Not the function pragma_database_list, because a select reads the schema, and waits for a writer with the app's own patience.
+const READ_FILE = 'pragma database_list'
 
 /**
  * Keeps lock statements out of the app's transactions on SQLite. TypeORM has a single connection to it, so a lock would join the
@@ -93,7 +94,11 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
     const connection = await other.createDatabaseConnection()
     if (!isThreaded) {
       const opened = connection as BetterSqlite3Like
-      return { run: onBetterSqlite3(opened), close: () => opened.close() }
+      const run = onBetterSqlite3(opened)
+      // The app's own `prepareDatabase` may have set others. With the second, a write returns a row instead of its count.
+      run('pragma busy_timeout = 0')
+      run('pragma count_changes = 0')
+      return { run, close: () => opened.close() }
     }
     const opened = connection as Sqlite3Like
     opened.serialize()
@@ -120,8 +125,8 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
 }
 
 /** Returns the absolute path of a connection's file; empty for an in-memory database. */
-function pathIn({ rows: [row] }: StatementResult): string {
-  return String(row?.['file'])
+function pathIn({ rows }: StatementResult): string {
+  return String(rows.find(({ name }) => name === 'main')?.['file'])
 }
 
 function inMemory(): LockError {

@@ -17,6 +17,8 @@ export interface OpenClient {
   readonly sqlClient: SqlClient
   /** Sends one statement with the client. */
   readonly executor: StatementSender
+  /** Runs a statement as the app does with its ORM. */
+  readonly app: (statement: string) => Promise<unknown>
   readonly table: ReturnType<typeof observeLockTable>
   readonly observer: DataSource
   createProvider(options?: SqlLockProviderOptions): SqlLockProvider
@@ -49,6 +51,7 @@ export function everyClient(): ClientCase[] {
         onEachConnection(dataSource, dialect, settings)
         return {
           sqlClient: typeOrmClient(dataSource, dialect),
+          app: (statement) => dataSource.query(statement),
           createProvider: (wanted) => typeOrmLockProvider(dataSource, wanted),
         }
       }),
@@ -59,6 +62,7 @@ export function everyClient(): ClientCase[] {
         const prisma = await database.connect({ ...prismaSettings(dialect, settings), ...options })
         return {
           sqlClient: prismaClient(prisma, dialect),
+          app: async (statement) => prisma.$executeRawUnsafe(statement),
           createProvider: (wanted) => prismaLockProvider(prisma, wanted),
         }
       }),
@@ -87,7 +91,7 @@ function clientCase<Database extends TestDatabase>(
     opened: OpenDatabase<Database>,
     settings: SessionSettings,
     options: object,
-  ) => Promise<Pick<OpenClient, 'sqlClient' | 'createProvider'>>,
+  ) => Promise<Pick<OpenClient, 'sqlClient' | 'app' | 'createProvider'>>,
 ): ClientCase {
   const { name, dialect } = backend
   return {
@@ -97,14 +101,14 @@ function clientCase<Database extends TestDatabase>(
       const observer = opened.dataSource
       const table = observeLockTable(observer, dialect)
       await table.createTable()
-      const { createProvider, sqlClient } = await connect(opened, settings, options)
+      const { createProvider, sqlClient, app } = await connect(opened, settings, options)
       const providers: SqlLockProvider[] = []
       // As an app does: a release in the background would make Prisma connect again, and keep that pool open.
       after(async () => {
         for (const provider of providers) await provider.drain('5s')
       })
       return {
-        ...{ sqlClient, executor: senderOf(sqlClient), table, observer },
+        ...{ sqlClient, executor: senderOf(sqlClient), app, table, observer },
         createProvider: (wanted) => {
           // How fast the machine is must not matter.
           const provider = createProvider({ timeLimit: '1m', ...wanted })

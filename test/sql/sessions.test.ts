@@ -17,6 +17,7 @@ const FAULTS: Readonly<Record<FailureKind, () => Promise<never>>> = {
   unanswered: () => Promise.reject(new DriverError(undefined, 'ECONNRESET')),
   'given-up': () => TIMES_OUT,
   unreplicated: () => Promise.reject(new DriverError('NOT_REPLICATED', 'no standby')),
+  joined: () => Promise.reject(new DriverError('JOINED_TRANSACTION', 'an open transaction')),
   refused: () => Promise.reject(new DriverError('SQLITE_FULL', 'disk full')),
 }
 const KINDS = Object.keys(FAILURES) as FailureKind[]

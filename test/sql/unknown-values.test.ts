@@ -59,11 +59,11 @@ describeBackends(typeOrms)('$title whose values are changed on their way', (each
     await expect(table.list()).rejects.toEqual(lockError('INVALID_CLIENT', quoted))
   })
 
-  itIf(dialects[each.dialect].autocommit !== undefined, 'a session that may not commit by itself')(
-    'quotes an answer to whether the session commits by itself',
+  itIf(dialects[each.dialect].unfit !== undefined, 'a session that may be unfit')(
+    'quotes an answer to whether the session is fit',
     async () => {
-      const locking = providerWith('autocommit', () => 'OFF').lock(job)
-      await expect(locking).rejects.toEqual(lockError('INVALID_CLIENT', /'autocommit' is 'OFF'/))
+      const locking = providerWith('unfit', () => 'OFF').lock(job)
+      await expect(locking).rejects.toEqual(lockError('INVALID_CLIENT', /'unfit' is 'OFF'/))
     },
   )
 })

@@ -1,6 +1,6 @@
 import { LockError } from '../../core/internal'
 import type { Dialect } from '../dialects'
-import { checkColumn, uncommittedError } from '../database-errors'
+import { checkColumn, unfitError } from '../database-errors'
 import { parameter, render } from '../sql'
 import type { Attempt } from '../calls'
 import type { FoundTable, TableCheck } from '../lock-table'
@@ -68,13 +68,13 @@ const FATAL: readonly TableFinding['code'][] = [
 const SCHEMAS_AT_MOST = 3
 
 /** What reads from the table's database. */
-type Reader = Pick<Attempt, 'query' | 'lockName'>
+type Reader = Pick<Attempt, 'query' | 'lockName' | 'ownSchema'>
 
 /** Reads the columns of the table; none if there is no such table. */
 export async function describeTable(
   reader: Reader,
   { table: { describe, defaultSchema } }: Dialect,
-  { schema, names: { tableName } }: TableSql,
+  { schema = reader.ownSchema, names: { tableName } }: TableSql,
 ): Promise<readonly SqlRow[]> {
   const where = schema === undefined ? defaultSchema : undefined
   const statement = describe(where ?? parameter('schema'), parameter('table'))
@@ -165,7 +165,7 @@ export async function findTable(
   const sql = column && foundIn(dialect, table, column['table_schema'])
   const elsewhere = described.length === 0 && searches ? await otherSchemas(reader, dialect, table) : []
   if (described.some((row) => readFlag(row, COLUMN.autocommit) === false))
-    return { sql, problem: uncommittedError(lockName, cause) }
+    return { sql, problem: unfitError(1, lockName, cause) }
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
   const fatal = tableFindings(dialect, table, described, undefined, elsewhere).find(isFatal)
   if (!fatal) return { sql }

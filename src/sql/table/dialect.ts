@@ -58,8 +58,10 @@ export interface TableDialect {
 
   /** The database of this connection, if a database contains schemas; of SQLite the file. */
   readonly database?: Sql
-  /** The schema in which this connection creates a table if none is named. */
+  /** The schema in which a connection like this one creates a table as long as its session was told nothing, if none is named. */
   readonly schema?: Sql
+  /** The schema in which this session creates a table, if that can be another one. */
+  readonly sessionSchema?: Sql
   /** The user of this connection, as `grant … to` expects it. */
   readonly grantee?: Sql
   /** For columns that the server converts with the session's time zone. */

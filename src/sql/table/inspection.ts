@@ -49,7 +49,8 @@ async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
   const { attempt, dialect, table } = inspected
   const { schema, tableName } = table.names
   const zone = await answer(inspected, dialect.table.timeZone?.value)
-  const ownSchema = schema === undefined ? await answer(inspected, dialect.table.schema) : undefined
+  const ownSchema =
+    schema === undefined ? (attempt.ownSchema ?? (await answer(inspected, dialect.table.schema))) : undefined
   let found: TableFinding[] = []
   const refused = await refusal(inspected, 'to describe', async () => {
     const described = await describeTable(attempt, dialect, table)

@@ -199,8 +199,9 @@ export class TableOperations {
     if (!before) return
     if (before.code !== 'TABLE_MISSING') throw before
     const { sql } = this.#table
+    const { schema = await this.#ownSchema() } = sql
     try {
-      for (const statement of tableDefinition(this.#dialect, { ...sql.names, schema: sql.schema }).up)
+      for (const statement of tableDefinition(this.#dialect, { ...sql.names, schema }).up)
         await this.#table.call(
           { attempt: (attempt) => attempt.execute(raw(statement), {}, 'changed') },
           'nothing',
@@ -211,6 +212,15 @@ export class TableOperations {
       if (after === 'unknown' || after?.code === 'TABLE_MISSING') throw error
       if (after) throw after
     }
+  }
+
+  /** Returns the schema in which a connection creates a table as long as its session was told nothing, if a session may create it elsewhere. */
+  async #ownSchema(): Promise<string | undefined> {
+    const { client } = this.#table
+    const { sessionSchema } = this.#dialect.table
+    // If it cannot be read, creating the table shows why.
+    if (sessionSchema) return (await this.place().catch(() => undefined))?.schema
+    return client.schema?.()
   }
 
   #problem(cause?: unknown): Promise<LockError | undefined> {

@@ -20,7 +20,7 @@ export interface Place {
 
 /** Reads the place from the database, because it may depend on a search path, a default or a pooler. */
 export async function readPlace(
-  attempt: Pick<Attempt, 'query'>,
+  attempt: Pick<Attempt, 'query' | 'ownSchema'>,
   dialect: Dialect,
   table: TableSql,
 ): Promise<Place> {
@@ -33,7 +33,7 @@ export async function readPlace(
   return {
     dialect: dialect.name,
     database: text(ownDatabase),
-    schema: names.schema ?? text(column?.['table_schema'] ?? ownSchema),
+    schema: names.schema ?? text(column?.['table_schema'] ?? attempt.ownSchema ?? ownSchema),
     table: names.tableName,
   }
 }

@@ -36,7 +36,8 @@ export function modelDialect(shape: Shape): Dialect & Behaviour {
     epochMilliseconds: (time) => sqlite.epochMilliseconds(time),
     text: (parameter) => parameter,
     readOnly: dialect.readOnly && sql`read_only()`,
-    autocommit: dialect.autocommit && sql`1`,
+    commits: dialect.commits && sql`1 = 1`,
+    unfit: dialect.unfit && sql`0`,
     release:
       dialect.release &&
       ((table, assignments, condition) =>

@@ -4,10 +4,14 @@
 -- Acquires a lock without a slot.
 -- Round trips: 1 if it is refused, 2 if its row is free, 4 if it has no row yet.
 -- Step 1 of 4: reads whether something refuses the lock: if so, there is no further step
-select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
-    timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
+select hex(convert(rtrim(max(`locked_by`)) using utf8mb4)) as `owner_hex`,
+    timestampdiff(microsecond, '1970-01-01', max(`lock_until`)) div 1000 as `lock_until`,
     @@global.read_only not in ('0', 'OFF') as `read_only`,
-    @@autocommit + 0 as `autocommit`
+    case
+    when @@autocommit + 0 = 0 then 1
+    when abs(timestampdiff(microsecond, now(6), sysdate(6))) >= 1000000 then 2 /*M!
+    when @@in_transaction + 0 = 1 then 3 */
+    else 0 end as `unfit`
   from `shedlock`
   where `name` = :name
     and `lock_until` > utc_timestamp(3);
@@ -21,13 +25,16 @@ update `shedlock`
     else `locked_at` + interval 1 * 1000 microsecond end,
     `locked_by` = :lockedBy
   where `name` = :name
-    and (`lock_until` <= utc_timestamp(3) or `locked_by` = :lockedBy)
-    and @@autocommit + 0 = 1;
+    and (`lock_until` <= utc_timestamp(3) or `locked_by` = :lockedBy);
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
-select hex(convert(rtrim(max(`locked_by`)) using utf8mb4)) as `owner_hex`,
-    timestampdiff(microsecond, '1970-01-01', max(`lock_until`)) div 1000 as `lock_until`,
+select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
+    timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
     @@global.read_only not in ('0', 'OFF') as `read_only`,
-    @@autocommit + 0 as `autocommit`
+    case
+    when @@autocommit + 0 = 0 then 1
+    when abs(timestampdiff(microsecond, now(6), sysdate(6))) >= 1000000 then 2 /*M!
+    when @@in_transaction + 0 = 1 then 3 */
+    else 0 end as `unfit`
   from `shedlock`
   where `name` = :name
     and `lock_until` > utc_timestamp(3);
@@ -47,7 +54,11 @@ select case
     when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
     else 'free' end as `outcome`,
     @@global.read_only not in ('0', 'OFF') as `read_only`,
-    @@autocommit + 0 as `autocommit`
+    case
+    when @@autocommit + 0 = 0 then 1
+    when abs(timestampdiff(microsecond, now(6), sysdate(6))) >= 1000000 then 2 /*M!
+    when @@in_transaction + 0 = 1 then 3 */
+    else 0 end as `unfit`
   from `shedlock`
   where `name` = :name;
 -- Step 2 of 4: if it changes a row, the lock is acquired
@@ -72,7 +83,11 @@ select case
     when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
     else 'free' end as `outcome`,
     @@global.read_only not in ('0', 'OFF') as `read_only`,
-    @@autocommit + 0 as `autocommit`
+    case
+    when @@autocommit + 0 = 0 then 1
+    when abs(timestampdiff(microsecond, now(6), sysdate(6))) >= 1000000 then 2 /*M!
+    when @@in_transaction + 0 = 1 then 3 */
+    else 0 end as `unfit`
   from `shedlock`
   where `name` = :name;
 -- Step 4 of 4: if it changes a row, the lock is acquired
@@ -102,7 +117,7 @@ update `shedlock`
   where `name` = :name
     and `locked_by` = :lockedBy
     and `lock_until` > utc_timestamp(3)
-    and @@autocommit + 0 = 1;
+    and @@autocommit = 1;
 
 ---- release
 -- Releases a lock without a slot, at the end of a run.
@@ -114,7 +129,7 @@ update `shedlock`
     `locked_by` = :unlockedBy
   where `name` = :name
     and `locked_by` = :lockedBy
-    and @@autocommit + 0 = 1;
+    and @@autocommit = 1;
 
 ---- releaseSlot
 -- Releases a lock with a slot, at the end of a run.
@@ -126,7 +141,7 @@ update `shedlock`
     `locked_by` = :unlockedBy
   where `name` = :name
     and `locked_by` = :lockedBy
-    and @@autocommit + 0 = 1;
+    and @@autocommit = 1;
 
 ---- releaseUnused
 -- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
@@ -139,7 +154,7 @@ update `shedlock`
     `locked_at` = `locked_at` + interval -1 * 1000 microsecond
   where `name` = :name
     and `locked_by` = :lockedBy
-    and @@autocommit + 0 = 1;
+    and @@autocommit = 1;
 
 ---- releaseSeen
 -- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
@@ -150,7 +165,7 @@ update `shedlock`
     and `locked_by` = :lockedBy
     and `lock_until` > utc_timestamp(3)
     and abs(coalesce(timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000, 253402300799999) - (timestampdiff(microsecond, '1970-01-01', timestamp '1970-01-01 00:00:00' + interval :seenUntil * 1000 microsecond) div 1000)) < 1
-    and @@autocommit + 0 = 1;
+    and @@autocommit = 1;
 
 ---- pause
 -- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
@@ -159,7 +174,7 @@ update `shedlock`
     `locked_by` = :lockedBy
   where `name` = :name
     and `lock_until` <= utc_timestamp(3)
-    and @@autocommit + 0 = 1;
+    and @@autocommit = 1;
 
 ---- fencingToken
 -- Reads the fencing token of a lock that is held.
@@ -168,7 +183,12 @@ select (select timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000
     where `name` = :name
       and `locked_by` = :lockedBy
       and `lock_until` > utc_timestamp(3)) as `token`,
-    @@global.read_only not in ('0', 'OFF') as `read_only`;
+    @@global.read_only not in ('0', 'OFF') as `read_only`,
+    case
+    when @@autocommit + 0 = 0 then 1
+    when abs(timestampdiff(microsecond, now(6), sysdate(6))) >= 1000000 then 2 /*M!
+    when @@in_transaction + 0 = 1 then 3 */
+    else 0 end as `unfit`;
 
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
@@ -182,7 +202,12 @@ select hex(convert(rtrim(`name`) using utf8mb4)) as `lock_name_hex`,
     else 1 end as `is_held`,
     case
     when `name` is null then @@global.read_only not in ('0', 'OFF')
-    else 0 end as `read_only`
+    else 0 end as `read_only`,
+    case
+    when @@autocommit + 0 = 0 then 1
+    when abs(timestampdiff(microsecond, now(6), sysdate(6))) >= 1000000 then 2 /*M!
+    when @@in_transaction + 0 = 1 then 3 */
+    else 0 end as `unfit`
   from (select 1 as shedlock_one ) shedlock_one left join `shedlock` on 1 = 1 order by `name`;
 
 ---- find
@@ -197,12 +222,22 @@ select hex(convert(rtrim(`name`) using utf8mb4)) as `lock_name_hex`,
     else 1 end as `is_held`,
     case
     when `name` is null then @@global.read_only not in ('0', 'OFF')
-    else 0 end as `read_only`
+    else 0 end as `read_only`,
+    case
+    when @@autocommit + 0 = 0 then 1
+    when abs(timestampdiff(microsecond, now(6), sysdate(6))) >= 1000000 then 2 /*M!
+    when @@in_transaction + 0 = 1 then 3 */
+    else 0 end as `unfit`
   from (select 1 as shedlock_one ) shedlock_one left join `shedlock` on `name` = :name;
 
 ---- now
 -- Reads the clock, for the message that a slot is too far ahead.
-select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`;
+select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
+    case
+    when @@autocommit + 0 = 0 then 1
+    when abs(timestampdiff(microsecond, now(6), sysdate(6))) >= 1000000 then 2 /*M!
+    when @@in_transaction + 0 = 1 then 3 */
+    else 0 end as `unfit`;
 
 ---- pin
 -- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.

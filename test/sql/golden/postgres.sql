@@ -14,6 +14,10 @@ insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
     where "name" = :name::varchar
       and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
       and not "locked_by" = :lockedBy::varchar)
+    and (select case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
   on conflict ("name") do update
   set "lock_until" = greatest(held."lock_until", pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'),
     "locked_at" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), held."locked_at" + 1::float8 * interval '1 millisecond'),
@@ -30,7 +34,11 @@ with shedlock_seen as (select case
       else 'held' end
       when max("locked_at") >= timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' then 'already-run'
       when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond' then 'slot-too-far-ahead'
-      else 'free' end as "outcome"
+      else 'free' end as "outcome",
+      (select case
+        when pg_catalog.txid_current_if_assigned() is null
+        and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+        else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end) as shedlock_commits
     from "shedlock"
     where "name" = :name::varchar),
     shedlock_acquired as (insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
@@ -72,7 +80,11 @@ update "shedlock"
     else "lock_until" + 1::float8 * interval '1 millisecond' end
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar
-    and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC');
+    and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
+    and (select case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end);
 
 ---- release
 -- Releases a lock without a slot, at the end of a run.
@@ -83,6 +95,10 @@ with shedlock_commit as materialized (select set_config('synchronous_commit', 'o
   from shedlock_commit
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar
+    and (select case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
     and shedlock_synchronous = 'off';
 
 ---- releaseSlot
@@ -91,7 +107,11 @@ update "shedlock"
   set "lock_until" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), least(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond', "lock_until")),
     "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
-    and "locked_by" = :lockedBy::varchar;
+    and "locked_by" = :lockedBy::varchar
+    and (select case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end);
 
 ---- releaseUnused
 -- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
@@ -100,7 +120,11 @@ update "shedlock"
     "locked_by" = :unlockedBy::varchar,
     "locked_at" = "locked_at" + -1::float8 * interval '1 millisecond'
   where "name" = :name::varchar
-    and "locked_by" = :lockedBy::varchar;
+    and "locked_by" = :lockedBy::varchar
+    and (select case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end);
 
 ---- releaseSeen
 -- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
@@ -110,7 +134,11 @@ update "shedlock"
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar
     and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
-    and abs(coalesce(round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint, 253402300799999) - (round(extract(epoch from least(greatest(timestamp '1970-01-01' + :seenUntil::float8 * interval '1 millisecond', timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint)) < 1;
+    and abs(coalesce(round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint, 253402300799999) - (round(extract(epoch from least(greatest(timestamp '1970-01-01' + :seenUntil::float8 * interval '1 millisecond', timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint)) < 1
+    and (select case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end);
 
 ---- pause
 -- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
@@ -118,7 +146,11 @@ update "shedlock"
   set "lock_until" = pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond',
     "locked_by" = :lockedBy::varchar
   where "name" = :name::varchar
-    and "lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC');
+    and "lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
+    and (select case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end);
 
 ---- fencingToken
 -- Reads the fencing token of a lock that is held.

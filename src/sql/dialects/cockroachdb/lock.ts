@@ -12,6 +12,10 @@ export const cockroachdb: LockDialect = {
   // A float times an interval may be inexact here, so cast the result, because slots are compared with each other.
   plus: (time, milliseconds) => sql`(${postgres.plus(time, milliseconds)})::timestamp(3)`,
 
+  // It has not run there.
+  commits: undefined,
+  inTransactionErrors: undefined,
+
   // CockroachDB has no standbys.
   readOnly: undefined,
 

@@ -1,6 +1,6 @@
 import { sql } from '../../sql'
 import type { TableDialect } from '../../table/dialect'
-import { describeColumns, postgresTable } from '../postgres/table'
+import { describeColumns, postgresTable, regclass } from '../postgres/table'
 
 /** CockroachDB reads and writes a table as PostgreSQL does, but for the following. */
 export const cockroachdbTable: TableDialect = {
@@ -10,7 +10,7 @@ export const cockroachdbTable: TableDialect = {
   createSchema: (schema) => `create schema if not exists ${schema}`,
 
   // Its pg_index was not examined, so it stays unknown whether there is a unique index.
-  describe: describeColumns(sql`null`),
+  describe: describeColumns(regclass, sql`null`),
   types: postgresTable.types,
 
   database: sql`current_database()`,

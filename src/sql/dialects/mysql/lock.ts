@@ -20,8 +20,13 @@ export const mysql: LockDialect = {
   hex: (text) => sql`hex(convert(rtrim(${text}) using utf8mb4))`,
   // MariaDB 12 and later return a word, others a number.
   readOnly: sql`@@global.read_only not in ('0', 'OFF')`,
-  // A sum, because MariaDB returns 0 for the bare variable beside an aggregate (seen on 10.11).
-  autocommit: sql`@@autocommit + 0`,
+  commits: sql`@@autocommit = 1`,
+  // `set timestamp` moves the clock of a session, and stops it, but not sysdate(). Both are local times, so a zone does not matter.
+  // Only reads compare them: a replica that executes statements would find another sysdate(). MySQL skips the comment for MariaDB,
+  // and has no such variable. Sums, because MariaDB returns 0 for a bare variable beside an aggregate (seen on 10.11).
+  unfit: sql`
+    case when @@autocommit + 0 = 0 then 1 when abs(timestampdiff(microsecond, now(6), sysdate(6))) >= 1000000 then 2
+      /*M! when @@in_transaction + 0 = 1 then 3 */ else 0 end`,
 
   // Not `on duplicate key update`: with the flag FOUND_ROWS, which drivers usually set, it counts one row even if it left a held
   // lock alone. Not `insert ignore`, which cuts a name that is too long, and reports success. And never two of these in one

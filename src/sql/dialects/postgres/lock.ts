@@ -6,6 +6,14 @@ import { pinByRead } from '../../pin'
 import { COLUMN } from '../../results'
 import { raw, sql, type Sql } from '../../sql'
 
+/**
+ * An error if the app has left a transaction open, whose rollback would undo the write: it has written, or has lasted for longer than
+ * it takes to plan a statement. The error is that of a cast, because its message then says why.
+ */
+const COMMITS = sql`case when pg_catalog.txid_current_if_assigned() is null
+  and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second'
+  then true else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end`
+
 export const postgres: LockDialect = {
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   longestIdentifier: 63,
@@ -24,15 +32,19 @@ export const postgres: LockDialect = {
   text: (parameter) => sql`${parameter}::varchar`,
   hex: (text) => sql`encode(convert_to(${text}, 'UTF8'), 'hex')`,
   readOnly: sql`pg_is_in_recovery()::int`,
+  // A query, because it must not be evaluated again after a wait for the row, when the statement itself has begun to write.
+  commits: sql`(select ${COMMITS})`,
+  // 25P02: in_failed_sql_transaction
+  inTransactionErrors: /^(25P02|22P02[^]*"open transaction since )/,
 
   // If the row is held, the statement only reads. A plain upsert locks the row even if it loses, and costs a transaction id, WAL
   // and a flush (measured on PostgreSQL 15: 96 bytes and twice the time).
   acquire: (dialect, lock) => {
-    const { table, lockUntil, lockedBy, lockName, isNamed, now, leaseEnd, owner } = lock
+    const { table, lockUntil, lockedBy, lockName, isNamed, now, leaseEnd, owner, commits } = lock
     const values = sql`
       select ${lockName}, ${leaseEnd}, ${now}, ${owner}
       where not exists (
-        select 1 from ${table} where ${isNamed} and ${lockUntil} > ${now} and not ${lockedBy} = ${owner})`
+        select 1 from ${table} where ${isNamed} and ${lockUntil} > ${now} and not ${lockedBy} = ${owner})${commits}`
     const statement = upsert(lock, values, (row) => takeFree(dialect, lock, row))
     return [{ answer: 'acquired or held', statement }]
   },
@@ -43,7 +55,7 @@ export const postgres: LockDialect = {
     const values = sql`
       select ${lockName}, ${leaseEnd}, ${slot}, ${owner} from shedlock_seen where ${outcome} = 'free'`
     const statement = sql`
-      with shedlock_seen as (${readOutcome(dialect, lock)}),
+      with shedlock_seen as (${readOutcome(dialect, lock, dialect.commits && sql`, ${dialect.commits} as shedlock_commits`)}),
       shedlock_acquired as (${upsert(lock, values, (row) => takeBeforeSlot(dialect, lock, row))}
         returning 1)
       select case when exists (select 1 from shedlock_acquired) then 'acquired' else ${outcome} end as ${outcome} from shedlock_seen`

@@ -1,6 +1,24 @@
 import { sql, type Sql } from '../../sql'
 import type { TableDialect } from '../../table/dialect'
 
+/**
+ * The schemas of the search path with which the connection began, in their order: the app may have left another path, or another
+ * role, which `$user` means then. https://www.postgresql.org/docs/current/runtime-config-client.html#GUC-SEARCH-PATH
+ */
+const OWN_PATH = sql`(
+    select case part[2] when '$user' then session_user else coalesce(replace(part[1], '""', '"'), lower(part[2])) end as schema, position
+    from pg_catalog.pg_settings, regexp_matches(replace(reset_val, '"$user"', '$user'), '"((?:[^"]|"")+)"|([^ ,"]+)', 'g')
+      with ordinality as parts (part, position)
+    where name = 'search_path') shedlock_path`
+
+/** Finds the table: an unnamed schema is the first one of that path that has such a table. */
+const ownTable = (schema: Sql, table: Sql): Sql => sql`(
+    select to_regclass(quote_ident(shedlock_schemas.schema) || '.' || quote_ident(${table}::text)) as shedlock_oid
+    from (select ${schema}::text as schema, 0 as position where ${schema}::text is not null
+      union all select schema, position from ${OWN_PATH} where ${schema}::text is null) shedlock_schemas
+    where to_regclass(quote_ident(shedlock_schemas.schema) || '.' || quote_ident(${table}::text)) is not null
+    order by position limit 1)`
+
 export const postgresTable: TableDialect = {
   conditional: true,
   text: (length) => `varchar(${length})`,
@@ -30,11 +48,14 @@ export const postgresTable: TableDialect = {
 
   // An index whose collation is not the column's may ignore case. Collations 100, 950 and 951, which are "default", "C" and "POSIX",
   // never do: https://github.com/postgres/postgres/blob/REL_15_STABLE/src/include/catalog/pg_collation.dat
-  describe: describeColumns(sql`(
+  describe: describeColumns(
+    ownTable,
+    sql`(
   select count(*) from pg_catalog.pg_index i
   where i.indrelid = a.attrelid and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null
     and i.indnkeyatts = 1 and i.indkey[0] = a.attnum
-    and i.indcollation[0] in (a.attcollation, 100, 950, 951))::int`),
+    and i.indcollation[0] in (a.attcollation, 100, 950, 951))::int`,
+  ),
   obstacles: (schema, table) => sql`
     with shedlock_class as (select oid, relname, relkind, relpersistence from pg_catalog.pg_class where oid = ${regclass(schema, table)})
     select case relkind when 'v' then 'view' when 'm' then 'view' when 'f' then 'foreign' end as what, relname::text as name
@@ -64,7 +85,8 @@ export const postgresTable: TableDialect = {
   types: { text: /^(character varying|text|character)/, time: /^timestamp(\([3-6]\))? without time zone$/ },
 
   database: sql`current_database()::text`,
-  schema: sql`current_schema()::text`,
+  schema: sql`(select schema::text from ${OWN_PATH} where to_regnamespace(quote_ident(schema)) is not null order by position limit 1)`,
+  sessionSchema: sql`current_schema()::text`,
   grantee: sql`quote_ident(current_user)`,
   denied: ['42501'],
   session: sql`pg_backend_pid()`,
@@ -108,19 +130,25 @@ export const postgresTable: TableDialect = {
   ],
 }
 
-/** Reads the columns of a table. @param uniqueKeys how many unique indexes are on attribute `a` alone */
-export function describeColumns(uniqueKeys: Sql): TableDialect['describe'] {
+/**
+ * Reads the columns of a table.
+ *
+ * @param oid finds the table
+ * @param uniqueKeys how many unique indexes are on attribute `a` alone
+ */
+export function describeColumns(oid: TableDialect['describe'], uniqueKeys: Sql): TableDialect['describe'] {
   return (schema, table) => sql`
     select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type,
       nullif(a.atttypmod, -1) - 4 as max_length, case when a.attnotnull then 0 else 1 end as nullable,
       ${uniqueKeys} as unique_keys, n.nspname::text as table_schema
     from pg_catalog.pg_attribute a
       join pg_catalog.pg_class c on c.oid = a.attrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where a.attrelid = ${regclass(schema, table)}
+    where a.attrelid = ${oid(schema, table)}
       and a.attnum > 0 and not a.attisdropped`
 }
 
-function regclass(schema: Sql, table: Sql): Sql {
+/** Finds the table under the search path of the session. */
+export function regclass(schema: Sql, table: Sql): Sql {
   return sql`to_regclass(
     case when ${schema}::text is null then '' else quote_ident(${schema}::text) || '.' end || quote_ident(${table}::text))`
 }
