@@ -11,12 +11,9 @@ export interface Behaviour {
   readonly clockOfStatement: boolean
 }
 
-/** The beginning of a release that a crash may undo until something else is committed. */
-const NOT_SYNCED = sql`with shedlock_commit as (select 'off' as shedlock_synchronous)`
-
 /** Returns whether the statement's commit does not wait for the disk. */
 export function isNotSynced({ pieces }: Sql): boolean {
-  return pieces[0]?.startsWith(`${NOT_SYNCED.pieces[0]} `) === true
+  return pieces[0]?.includes('synchronous_commit') === true
 }
 
 /**
@@ -37,10 +34,6 @@ export function modelDialect(shape: Shape): Dialect & Behaviour {
     text: (parameter) => parameter,
     readOnly: dialect.readOnly && sql`read_only()`,
     autocommit: dialect.autocommit && sql`1`,
-    release:
-      dialect.release &&
-      ((table, assignments, condition) =>
-        sql`${NOT_SYNCED} update ${table} set ${assignments} where ${condition}`),
     pin:
       shape === 'sqlite'
         ? dialect.pin
