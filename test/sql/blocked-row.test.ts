@@ -35,11 +35,18 @@ const clients = everyClient().flatMap((client) => {
 })
 
 const POOL_SIZE = 10
-const poolSize = { TypeORM: { poolSize: POOL_SIZE }, Prisma: { max: POOL_SIZE, connectionLimit: POOL_SIZE } }
+/** Without pg's limit of ten seconds, after which it closes a connection that is idle. */
+const poolOptions = (backend: DialectName) => {
+  const extra = backend === 'postgres' ? { idleTimeoutMillis: 0 } : {}
+  return {
+    TypeORM: { poolSize: POOL_SIZE, extra },
+    Prisma: { max: POOL_SIZE, connectionLimit: POOL_SIZE, ...extra },
+  }
+}
 const lockAtMostFor = '5m'
 
 describeBackends(clients)('a row that another transaction keeps locked, by $title', (each) => {
-  const client = openedClient(each, {}, poolSize[each.orm])
+  const client = openedClient(each, {}, poolOptions(each.dialect)[each.orm])
   let provider: SqlLockProvider
 
   const ids = async (statement: string): Promise<string[]> =>
