@@ -29,7 +29,7 @@ export function pageWithFailures(): string {
     const told = error(new DriverError('CODE', 'message'), { timeLimit: 5_000 })
     const code =
       told instanceof LockError ? `\`${told.code}\`` : '`DATABASE_ERROR`, or what is wrong with the table'
-    const within = interval === 'short' ? 'within 0.1 s' : 'within 1 s'
+    const within = interval === 'short' ? 'within 0.25 s' : 'within 1 s'
     return [when, repeat === 'never' ? 'no' : `${REPEATS[repeat]}, ${within}`, SESSIONS[session], code]
   })
   const table = [['What happened', 'Sent again?', 'The connection', 'Error, if it lasts'], ...rows]

@@ -1,5 +1,15 @@
 import { SLOT_AT_MOST_AHEAD } from '../core/internal'
-import { as, later, nextToken, sessionColumns, textAs, type Expressions, type LockSql } from './expressions'
+import {
+  as,
+  later,
+  nextToken,
+  sessionColumns,
+  textAs,
+  updateLock,
+  type Expressions,
+  type LockSql,
+  type Update,
+} from './expressions'
 import type { Attempt } from './calls'
 import { uncountedError } from './database-errors'
 import { COLUMN, readNumber, readText, readWord } from './results'
@@ -73,15 +83,15 @@ function outcomeIn(row: SqlRow): AcquireOutcome | 'free' {
 export const readUpdateInsert = {
   acquire: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
     { answer: 'refusal', statement: readHolderOrNobody(dialect, lock) },
-    { answer: 'acquired', statement: updateRow(lock, takeFree(dialect, lock)) },
+    { answer: 'acquired', statement: updateRow(dialect, lock, takeFree(dialect, lock)) },
     { answer: 'refusal', statement: readHolder(dialect, lock) },
-    { answer: 'acquired', statement: insertNew(lock, lock.now) },
+    { answer: 'acquired', statement: insertNew(dialect, lock, lock.now) },
   ],
   acquireSlot: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
     { answer: 'refusal', statement: readOutcome(dialect, lock, sessionColumns(dialect)) },
-    { answer: 'acquired', statement: updateRow(lock, takeBeforeSlot(dialect, lock)) },
+    { answer: 'acquired', statement: updateRow(dialect, lock, takeBeforeSlot(dialect, lock)) },
     { answer: 'refusal', statement: readOutcome(dialect, lock, sessionColumns(dialect)) },
-    { answer: 'acquired', statement: insertNew(lock, lock.slot) },
+    { answer: 'acquired', statement: insertNew(dialect, lock, lock.slot) },
   ],
 }
 
@@ -114,15 +124,20 @@ export function readOutcome(dialect: Expressions, lock: LockSql, more = sql``): 
     from ${table} where ${isNamed}`
 }
 
+/** The same for a lock without a slot. */
+export function readWhetherHeld(lock: LockSql, more: Sql): Sql {
+  const { table, lockUntil, lockedBy, isNamed, now, owner } = lock
+  return sql`
+    select case when max(${lockUntil}) > ${now} and coalesce(max(${lockedBy}) <> ${owner}, 1 = 1) then 'held' else 'free' end as ${raw(COLUMN.outcome)}${more}
+    from ${table} where ${isNamed}`
+}
+
 /**
  * How a write acquires a row that exists. A layer below may send it a second time, because the first answer was lost: it then finds
  * the row with this acquisition's own owner, and must acquire it again. It never shortens the lease, which may have been extended
  * since. It reads the clock itself, because it may have had to wait.
  */
-interface Taking {
-  readonly assignments: Sql
-  readonly condition: Sql
-}
+type Taking = Pick<Update, 'assignments' | 'condition'>
 
 /** @param row the columns of the row as it was, if they need a qualifier */
 export function takeFree(dialect: Expressions, lock: LockSql, row: TableColumns = lock): Taking {
@@ -155,8 +170,8 @@ function assignments(
 }
 
 /** Acquires the row if it exists. */
-export function updateRow({ table, isNamed }: LockSql, { assignments, condition }: Taking): Sql {
-  return sql`update ${table} set ${assignments} where ${isNamed} and ${condition}`
+export function updateRow(dialect: Expressions, lock: LockSql, { assignments, condition }: Taking): Sql {
+  return updateLock(dialect, lock, { assignments, condition: sql`${lock.isNamed} and ${condition}` })
 }
 
 /** Inserts the row, or acquires it if it exists. @param values what to insert: `values (…)` or a `select` */
@@ -176,9 +191,10 @@ export function upsert(lock: LockSql, values: Sql, take: (row: TableColumns) => 
 }
 
 /** Inserts the row; fails with a duplicate key if it exists. */
-export function insertNew(lock: LockSql, locked: Sql): Sql {
+export function insertNew(dialect: Expressions, lock: LockSql, locked: Sql): Sql {
   const { table, name, lockUntil, lockedAt, lockedBy, lockName, leaseEnd, owner } = lock
+  const values = sql`${lockName}, ${leaseEnd}, ${locked}, ${owner}`
   return sql`
     insert into ${table} (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
-    values (${lockName}, ${leaseEnd}, ${locked}, ${owner})`
+    ${dialect.inserted?.(lock, values) ?? sql`values (${values})`}`
 }

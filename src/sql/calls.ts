@@ -178,7 +178,7 @@ const SHORTEST_ATTEMPT = 200
  * the connections of the pool may be out of date, and then fewer and fewer.
  */
 function intervalBefore(repeat: number, interval: Handling['interval']): number {
-  if (interval === 'short' || repeat < 3) return Math.min(2 * 2 ** repeat, 100)
+  if (interval === 'short' || repeat < 3) return Math.min(2 * 2 ** repeat, 250)
   return Math.min(100 * 2 ** (repeat - 3), 1_000)
 }
 
@@ -197,6 +197,8 @@ export async function callDatabase<T>(
   deadline: number,
 ): Promise<T> {
   const limits: CallLimits = { ...call, timeLimit: database.timeLimit }
+  // Behind a locked row every attempt is answered, but one that is cut short would cost its session.
+  const lastBusy = deadline - Math.min(SHORTEST_ATTEMPT, (deadline - time.now()) / 4)
   let explanation: Failure | undefined
   let wasSilent = false
   for (let repeat = 0; ; repeat++) {
@@ -218,7 +220,7 @@ export async function callDatabase<T>(
     do {
       const interval = time.jittered(intervalBefore(repeat, handling.interval))
       // The deadline may have cut the last attempt short, so report an earlier failure that explains more.
-      if (!isRepeated || time.now() + interval >= deadline) {
+      if (!isRepeated || time.now() + interval >= (kind === 'conflict' ? lastBusy : deadline)) {
         const told = explanation ?? result
         throw FAILURES[told.kind].error(told.error, limits)
       }

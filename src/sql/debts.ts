@@ -26,12 +26,18 @@ export interface Debt {
 }
 
 const FIRST_INTERVAL = 100
+/** How the interval grows while another session has locked the row. */
+const WHILE_BUSY = { growth: 2, longest: 10_000 }
 /** How the interval grows for a row that was not found. It grows fast, because a late statement usually arrives soon. */
 const UNTIL_FOUND = { growth: 6, longest: 300_000 }
 /** Doubled for each release that fell silent: how long to wait before one more. In milliseconds. */
 const SEVERAL_SILENT = 30_000
 /** How long before the end of a drain its last attempt ends: a pool that is closed then would wait for its session. */
 const BEFORE_THE_END = 50
+
+function intervalAfter(attempts: number, { growth, longest }: typeof UNTIL_FOUND): number {
+  return time.jittered(Math.min(FIRST_INTERVAL * growth ** attempts, longest))
+}
 
 /**
  * The releases that settle one debt, until one is enough:
@@ -48,6 +54,7 @@ const BEFORE_THE_END = 50
 class Settlement implements PendingRelease {
   due = time.now()
   #notFound = 0
+  #busy = 0
   #silent = 0
 
   constructor(
@@ -69,6 +76,7 @@ class Settlement implements PendingRelease {
   /** Sends the next release as soon as it is its turn. */
   wake(): void {
     this.due = time.now()
+    this.#busy = 0
     this.pool.schedule()
   }
 
@@ -90,15 +98,16 @@ class Settlement implements PendingRelease {
       if (changed > 0 || effect === 'acquired' || (effect === 'lost' && isDrained)) this.drop()
       else this.#tryLater(write?.effect !== effect)
     } else if (changed.underWay) this.#isSilent(changed.underWay)
+    const isBusy = !isAnswered && changed.kind === 'conflict'
+    if (isBusy) this.due = time.now() + intervalAfter(++this.#busy, WHILE_BUSY)
     if (lease.remaining() === 0) this.drop()
-    return isAnswered
+    // A row that is locked says nothing about the others.
+    return isAnswered || isBusy
   }
 
   #tryLater(soon: boolean): void {
     this.#notFound++
-    const { growth, longest } = UNTIL_FOUND
-    const interval = Math.min(FIRST_INTERVAL * growth ** this.#notFound, longest)
-    this.due = time.now() + (soon ? 0 : time.jittered(interval))
+    this.due = time.now() + (soon ? 0 : intervalAfter(this.#notFound, UNTIL_FOUND))
   }
 
   /**

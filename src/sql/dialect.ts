@@ -20,9 +20,9 @@ export interface LockDialect extends Identifiers, Expressions, ErrorCodes {
   readonly acquireSlot: (dialect: Expressions, lock: LockSql) => readonly AcquireStep[]
 
   /**
-   * How to write a release more cheaply if it need not survive a crash: without it, the lease ends by itself. Default: an update.
+   * Returns a row unless another session has locked that of the lock, if an update of such a row changes nothing. Default: it fails.
    */
-  readonly release?: ((table: Sql, assignment: Sql, condition: Sql) => Sql) | undefined
+  readonly rowIfUnlocked?: ((lock: LockSql) => Sql) | undefined
 
   /**
    * Adds to a write a query for how many rows it `changed`, where triggers or settings can falsify the client's count. The steps of

@@ -35,6 +35,21 @@ export interface Expressions extends Pick<Identifiers, 'quote'> {
    * session commits.
    */
   readonly commits?: Sql | undefined
+  /**
+   * Writes an update that does not wait if another session keeps the row locked: it then fails with one of the `transientErrors`, or
+   * changes nothing (`rowIfUnlocked`). Default: a plain update, which waits for as long as the server lets it.
+   */
+  readonly update?: ((lock: LockSql, update: Update) => Sql) | undefined
+  /** What follows the columns of an insert that waits for as little. Default: `values (…)`. */
+  readonly inserted?: ((lock: LockSql, values: Sql) => Sql) | undefined
+}
+
+/** An update of the row of one lock. */
+export interface Update {
+  readonly assignments: Sql
+  readonly condition: Sql
+  /** Whether a crash may undo it: without it, the lease ends by itself. */
+  readonly mayBeLost?: true
 }
 
 /** The pieces from which the statements of one lock table are composed. */
@@ -66,6 +81,12 @@ export function lockSql(dialect: Expressions, table: TableSql) {
     /** Ends the condition of a write, so that a session that does not commit what it writes changes nothing. */
     commits: dialect.commits ? sql` and ${dialect.commits}` : sql``,
   }
+}
+
+/** Updates the row of a lock. */
+export function updateLock(dialect: Expressions, lock: LockSql, update: Update): Sql {
+  const { assignments, condition } = update
+  return dialect.update?.(lock, update) ?? sql`update ${lock.table} set ${assignments} where ${condition}`
 }
 
 /** The next `locked_at` without a slot, which is also the fencing token: it grows with every acquisition. */

@@ -174,12 +174,12 @@ export class Failure {
   ) {}
 }
 
-/** Thrown by an attempt if another session was faster. */
+/** Thrown by an attempt if another session was faster, or has locked the row. */
 export class LostRace extends Error {
   override readonly name = 'LostRace'
 
   constructor() {
-    super('another session was faster')
+    super('another session was faster, or has locked the row')
   }
 }
 

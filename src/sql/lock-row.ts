@@ -108,9 +108,16 @@ export class LockRow implements Acquisition {
     if (dialect.unfit) await attempt.query(statements.now)
   }
 
-  /** @returns how many rows changed. @throws LockError if none did, although the row is still held by this acquisition */
+  /**
+   * @returns how many rows changed
+   * @throws LostRace if none did, because another session has locked the row; LockError if none did, although the row is still held by
+   *   this acquisition
+   */
   async #checked(attempt: Attempt, changed: number): Promise<number> {
-    if (changed === 0 && (await this.#readToken(attempt)) !== undefined) throw unchangedError(this.name)
+    if (changed === 0 && (await this.#readToken(attempt)) !== undefined) {
+      await this.table.expectUnlocked(attempt, this.name)
+      throw unchangedError(this.name)
+    }
     return changed
   }
 
@@ -166,11 +173,14 @@ export class LockRow implements Acquisition {
           const [clock] = await current.query(table.statements.now)
           result = { outcome: result.outcome, row: clock }
         }
+        // The row was free, but the step before could not change it.
+        if (result?.outcome === 'already-run' && kind === 'pause') break
         if (result?.outcome === 'acquired') this.lease = lease
         if (result) return result
       }
       throw new LostRace()
     }
+    const release = async (late: Attempt) => this.#checked(late, await this.#release(late))
     // Reads are repeated. But there is at most one write without an answer for each acquisition, because a second one could arrive
     // after the release, and acquire the row again.
     const isIdempotent = (): boolean =>
@@ -178,8 +188,7 @@ export class LockRow implements Acquisition {
     try {
       return await table.call({ lockName: name, isIdempotent, attempt }, 'right')
     } catch (error) {
-      if (write && write.effect !== 'nothing')
-        this.#owe(lockAtMostFor + table.timeLimit, (late) => this.#release(late), write)
+      if (write && write.effect !== 'nothing') this.#owe(lockAtMostFor + table.timeLimit, release, write)
       throw error
     } finally {
       for (const creditor of creditors) creditor.end()

@@ -1,6 +1,7 @@
 import { time, type LockError } from '../core/internal'
 import { callDatabase, type Attempt, type Database, type DatabaseCall } from './calls'
 import { databaseError, IN_TRANSACTION, unfitError } from './database-errors'
+import { LostRace } from './failures'
 import type { LockDialect } from './dialect'
 import type { DialectName } from './dialects'
 import type { TableSql } from './names'
@@ -108,6 +109,12 @@ export class LockTable implements Database {
     }
     this.#known = problem ? this.#unchecked : 'right'
     return problem
+  }
+
+  /** @throws LostRace if another session has locked the row of this lock, so that an update changed nothing */
+  async expectUnlocked(attempt: Attempt, name: string): Promise<void> {
+    const { rowIfUnlocked } = this.statements
+    if ((await attempt.query(rowIfUnlocked, { name })).length === 0) throw new LostRace()
   }
 
   /** Reads rows. Errors name the lock, if the values contain its name. */

@@ -1,7 +1,7 @@
 import { LAST_TIME } from '../core/internal'
 import type { AcquireStep } from './acquire'
 import type { LockDialect } from './dialect'
-import { as, lockSql, sessionColumns, textAs, unfitColumn } from './expressions'
+import { as, lockSql, sessionColumns, textAs, unfitColumn, updateLock, type Update } from './expressions'
 import type { TableSql } from './names'
 import { COLUMN } from './results'
 import { parameter, raw, sql, type Sql } from './sql'
@@ -21,13 +21,15 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
     ? sql`greatest(${now}, least(${kept}, ${lockUntil}))`
     : sql`case when ${kept} < ${lockUntil} then ${kept} when ${lockUntil} > ${now} then ${lockUntil} else ${now} end`
   const released = sql`${lockUntil} = ${end}, ${lockedBy} = ${unlockedBy}`
-  const release = sql`update ${table} set ${released} where ${isOwn}${commits}`
   const counted = dialect.counted ?? ((write: Sql): Sql => write)
+  const update = (assignments: Sql, condition: Sql, more?: Pick<Update, 'mayBeLost'>): Sql =>
+    counted(updateLock(dialect, lock, { assignments, condition: sql`${condition}${commits}`, ...more }))
   const oneRow = dialect.from ?? raw('')
   const acquireSlot = dialect.acquireSlot(dialect, lock)
-  const pauseRow = counted(sql`
-    update ${table} set ${lockUntil} = ${lock.leaseEnd}, ${lockedBy} = ${lock.owner}
-    where ${isNamed} and ${lockUntil} <= ${now}${commits}`)
+  const pauseRow = update(
+    sql`${lockUntil} = ${lock.leaseEnd}, ${lockedBy} = ${lock.owner}`,
+    sql`${isNamed} and ${lockUntil} <= ${now}`,
+  )
   const pause: readonly [AcquireStep, ...AcquireStep[]] = [
     { answer: 'acquired', statement: pauseRow },
     ...acquireSlot,
@@ -40,39 +42,41 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
      * For a slot whose last run did not succeed: acquires the lock only if it is free and its row is still as it was read. Compares
      * milliseconds, because that is what was read, and another program's clock may have written microseconds.
      */
-    acquireAgain: counted(sql`
-      update ${table} set ${lockUntil} = ${lock.leaseEnd}, ${lockedAt} = ${lock.slot}, ${lockedBy} = ${lock.owner}
-      where ${isNamed} and ${lockedBy} = ${dialect.text(parameter('seenBy'))}
-      and ${dialect.epochMilliseconds(lockedAt)} = ${parameter('seenAt')} and ${lockUntil} <= ${now}`),
+    acquireAgain: update(
+      sql`${lockUntil} = ${lock.leaseEnd}, ${lockedAt} = ${lock.slot}, ${lockedBy} = ${lock.owner}`,
+      sql`
+        ${isNamed} and ${lockedBy} = ${dialect.text(parameter('seenBy'))}
+        and ${dialect.epochMilliseconds(lockedAt)} = ${parameter('seenAt')} and ${lockUntil} <= ${now}`,
+    ),
     /** Never shortens the lease. Changes the row in any case, because some clients count only rows whose values change. */
-    extend: counted(sql`
-      update ${table}
-      set ${lockUntil} = case when ${lock.leaseEnd} > ${lockUntil} then ${lock.leaseEnd} else ${dialect.plus(lockUntil, raw('1'))} end
-      where ${isOwnHeld}${commits}`),
+    extend: update(
+      sql`${lockUntil} = case when ${lock.leaseEnd} > ${lockUntil} then ${lock.leaseEnd} else ${dialect.plus(lockUntil, raw('1'))} end`,
+      isOwnHeld,
+    ),
     /**
      * Releases the lock in `keepFor` milliseconds, but never later than the lease would have ended. Also changes the owner, so that
      * no earlier statement of that owner finds the row. Records how the run ended even after the lease, unless another owner has
      * acquired the row since.
      */
-    release: counted(dialect.release?.(table, released, sql`${isOwn}${commits}`) ?? release),
+    release: update(released, isOwn, { mayBeLost: true }),
     /**
      * Like `release`, for a slot: it must survive a crash and a failover, because a later acquisition may depend on how the run
      * ended.
      */
-    releaseSlot: counted(release),
+    releaseSlot: update(released, isOwn),
     /**
      * For a slot whose task never started: like `releaseSlot`, and lets the slot be acquired again, even if the lease is over.
      * Tokens still grow.
      */
-    releaseUnused: counted(sql`
-      update ${table} set ${released}, ${lockedAt} = ${dialect.plus(lockedAt, raw('-1'))} where ${isOwn}${commits}`),
+    releaseUnused: update(sql`${released}, ${lockedAt} = ${dialect.plus(lockedAt, raw('-1'))}`, isOwn),
     /**
      * For callers other than the holder: releases the lock only while it is held, and only if its lease ends when it did as the row
      * was read.
      */
-    releaseSeen: counted(sql`
-      update ${table} set ${lockUntil} = ${now}, ${lockedBy} = ${unlockedBy}
-      where ${isOwnHeld} and ${isUntil(dialect, lock)}${commits}`),
+    releaseSeen: update(
+      sql`${lockUntil} = ${now}, ${lockedBy} = ${unlockedBy}`,
+      sql`${isOwnHeld} and ${isUntil(dialect, lock)}`,
+    ),
     /**
      * The steps to a pause. The first acquires a free row, but leaves `locked_at` as it is, because a pause is not a run. The others
      * insert a row if there is none, for the slot `NEVER_ACQUIRED`, before which no row was acquired.
@@ -82,6 +86,8 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
     fencingToken: sql`
       select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, COLUMN.token)}${sessionColumns(dialect)}
       ${oneRow}`,
+    /** Returns a row unless another session has locked that of the lock. */
+    rowIfUnlocked: dialect.rowIfUnlocked?.(lock) ?? sql`select 1 as shedlock_one ${oneRow}`,
     /** Runs in the caller's own transaction. */
     pin: dialect.pin(lock),
     list: readLocks(dialect, lock, sql`1 = 1`, sql`order by ${lock.name}`),

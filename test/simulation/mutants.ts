@@ -37,8 +37,8 @@ const putBack: readonly Break[] = [
   {
     breaks: 'an unused lock does not release its slot if its lease is over',
     file: 'src/sql/statements.ts',
-    find: "${dialect.plus(lockedAt, raw('-1'))} where ${isOwn}${commits}`",
-    replace: "${dialect.plus(lockedAt, raw('-1'))} where ${isOwnHeld}${commits}`",
+    find: "${dialect.plus(lockedAt, raw('-1'))}`, isOwn)",
+    replace: "${dialect.plus(lockedAt, raw('-1'))}`, isOwnHeld)",
   },
   {
     breaks: 'a failed run is recorded as succeeded',
@@ -67,8 +67,8 @@ const putBack: readonly Break[] = [
   {
     breaks: "a crash of the server undoes the recorded outcome of a slot's run",
     file: 'src/sql/statements.ts',
-    find: 'releaseSlot: counted(release)',
-    replace: 'releaseSlot: counted(dialect.release?.(table, released, isOwn) ?? release)',
+    find: 'releaseSlot: update(released, isOwn)',
+    replace: 'releaseSlot: update(released, isOwn, { mayBeLost: true })',
   },
 ]
 

@@ -26,6 +26,8 @@ const SENT: Readonly<Record<keyof LockStatements, string>> = {
   releaseSeen: "Releases another holder's lock: `table.release`, and `table.resume` for a pause.",
   pause: 'Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.',
   fencingToken: 'Reads the fencing token of a lock that is held.',
+  rowIfUnlocked:
+    'After an update that changed nothing: returns a row unless another session has locked the row.',
   pin: "Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.",
   list: 'Reads all locks: `table.list`, the page and the command line.',
   find: 'Reads one lock: `table.find`, and `untilSucceeded` before it acquires a slot again.',

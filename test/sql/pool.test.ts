@@ -315,7 +315,7 @@ describe('the connections of a pool', () => {
   })
 
   it.each([
-    ['busy', '5s', { write: failed('SQLITE_BUSY', 'busy') }, [2, 4, 8, 16, 32, 64, 100, 100]],
+    ['busy', '5s', { write: failed('SQLITE_BUSY', 'busy') }, [2, 4, 8, 16, 32, 64, 128, 250, 250]],
     ['away', '5s', refusing('ECONNREFUSED'), [2, 4, 8, 100, 200, 400, 800, 1_000]],
     ['silent', '5s', { write: silent }, [2_502]],
     ['silent', '300ms', { write: silent }, [202]],

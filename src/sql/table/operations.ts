@@ -80,10 +80,12 @@ export class TableOperations {
 
   async #releaseSeen({ name, lockedBy, lockUntil }: SeenLock): Promise<boolean> {
     const values = { name, lockedBy, unlockedBy: endedOwner(lockedBy), seenUntil: lockUntil.getTime() }
-    const changed = await this.#table.call({
-      lockName: name,
-      attempt: (attempt) => attempt.changes(this.#table.statements.releaseSeen, values),
-    })
+    const attempt = async (current: Attempt): Promise<number> => {
+      const changed = await current.changes(this.#table.statements.releaseSeen, values)
+      if (changed === 0) await this.#table.expectUnlocked(current, name)
+      return changed
+    }
+    const changed = await this.#table.call({ lockName: name, attempt })
     if (changed > 0) return true
     const now = await this.find(name)
     if (now?.held && now.lockedBy === lockedBy && now.lockUntil.getTime() === lockUntil.getTime())

@@ -11,12 +11,9 @@ export interface Behaviour {
   readonly clockOfStatement: boolean
 }
 
-/** The beginning of a release that a crash may undo until something else is committed. */
-const NOT_SYNCED = sql`with shedlock_commit as (select 'off' as shedlock_synchronous)`
-
 /** Returns whether the statement's commit does not wait for the disk. */
 export function isNotSynced({ pieces }: Sql): boolean {
-  return pieces[0]?.startsWith(`${NOT_SYNCED.pieces[0]} `) === true
+  return pieces[0]?.includes('synchronous_commit') === true
 }
 
 /**
@@ -38,10 +35,6 @@ export function modelDialect(shape: Shape): Dialect & Behaviour {
     readOnly: dialect.readOnly && sql`read_only()`,
     commits: dialect.commits && sql`1 = 1`,
     unfit: dialect.unfit && sql`0`,
-    release:
-      dialect.release &&
-      ((table, assignments, condition) =>
-        sql`${NOT_SYNCED} update ${table} set ${assignments} where ${condition}`),
     pin:
       shape === 'sqlite'
         ? dialect.pin

@@ -181,5 +181,6 @@ function inSqlite(text: string): string {
     .replaceAll('read_only()', ':isReadOnly')
     .replaceAll('greatest(', 'max(')
     .replaceAll('least(', 'min(')
-    .replace(/ for (share|update)$/, '')
+    .replace(/ for (share|update|no key update)( nowait| skip locked)?(?=\)|$)/g, '')
+    .replace(/set_config\('\w+', ('\w+'), true\)/g, '$1')
 }

@@ -125,6 +125,10 @@ select (select round(extract(epoch from least(greatest("locked_at", timestamp '0
       and "locked_by" = :lockedBy::varchar
       and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')) as "token";
 
+---- rowIfUnlocked
+-- After an update that changed nothing: returns a row unless another session has locked the row.
+select 1 as shedlock_one;
+
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
 select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",

@@ -158,6 +158,11 @@ select (select cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM
       and "LOCK_UNTIL" > current_utctimestamp(3)) as "token"
   from dummy;
 
+---- rowIfUnlocked
+-- After an update that changed nothing: returns a row unless another session has locked the row.
+select 1 as shedlock_one
+  from dummy;
+
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
 select "NAME" as "lock_name",

@@ -14,7 +14,7 @@ declare @outcome varchar(20) = (case
   if @outcome = 'free'
   begin
   if exists (select 1 from [shedlock] with (nolock) where [name] = :name)
-  update [shedlock]
+  update [shedlock] with (nowait)
   set [lock_until] = case
     when [lock_until] > dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then [lock_until]
     else dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) end,
@@ -25,7 +25,7 @@ declare @outcome varchar(20) = (case
   where [name] = :name
     and ([lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) or [locked_by] = :lockedBy)
     else
-  insert into [shedlock] ([name], [lock_until], [locked_at], [locked_by])
+  insert into [shedlock] with (nowait) ([name], [lock_until], [locked_at], [locked_by])
   values (:name,
       dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))),
       cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)),
@@ -50,7 +50,7 @@ declare @outcome varchar(20) = (select case
   if @outcome = 'free'
   begin
   if exists (select 1 from [shedlock] with (nolock) where [name] = :name)
-  update [shedlock]
+  update [shedlock] with (nowait)
   set [lock_until] = case
     when [lock_until] > dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then [lock_until]
     else dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) end,
@@ -63,7 +63,7 @@ declare @outcome varchar(20) = (select case
       and [locked_at] < dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) or [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
       and [locked_by] = :lockedBy)
     else
-  insert into [shedlock] ([name], [lock_until], [locked_at], [locked_by])
+  insert into [shedlock] with (nowait) ([name], [lock_until], [locked_at], [locked_by])
   values (:name,
       dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))),
       dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))),
@@ -74,7 +74,7 @@ declare @outcome varchar(20) = (select case
 
 ---- acquireAgain
 -- With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.
-update [shedlock]
+update [shedlock] with (nowait)
   set [lock_until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))),
     [locked_at] = dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))),
     [locked_by] = :lockedBy
@@ -86,7 +86,7 @@ update [shedlock]
 
 ---- extend
 -- Extends a lock that is held: `extend`, and `keepAlive` again and again.
-update [shedlock]
+update [shedlock] with (nowait)
   set [lock_until] = case
     when dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) > [lock_until] then dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))))
     else dateadd(millisecond, cast(1 % 86400000 as int), dateadd(day, cast(1 / 86400000 as int), [lock_until])) end
@@ -97,7 +97,7 @@ update [shedlock]
 
 ---- release
 -- Releases a lock without a slot, at the end of a run.
-update [shedlock]
+update [shedlock] with (nowait)
   set [lock_until] = case
     when dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) < [lock_until] then dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))))
     when [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then [lock_until]
@@ -109,7 +109,7 @@ update [shedlock]
 
 ---- releaseSlot
 -- Releases a lock with a slot, at the end of a run.
-update [shedlock]
+update [shedlock] with (nowait)
   set [lock_until] = case
     when dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) < [lock_until] then dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))))
     when [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then [lock_until]
@@ -121,7 +121,7 @@ update [shedlock]
 
 ---- releaseUnused
 -- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
-update [shedlock]
+update [shedlock] with (nowait)
   set [lock_until] = case
     when dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) < [lock_until] then dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))))
     when [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then [lock_until]
@@ -134,7 +134,7 @@ update [shedlock]
 
 ---- releaseSeen
 -- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
-update [shedlock]
+update [shedlock] with (nowait)
   set [lock_until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)),
     [locked_by] = :unlockedBy
   where [name] = :name
@@ -145,7 +145,7 @@ update [shedlock]
 
 ---- pause
 -- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
-update [shedlock]
+update [shedlock] with (nowait)
   set [lock_until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))),
     [locked_by] = :lockedBy
   where [name] = :name
@@ -162,6 +162,10 @@ select (select datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [lo
     case
     when databasepropertyex(db_name(), 'Updateability') = 'READ_ONLY' then 1
     else 0 end as [read_only];
+
+---- rowIfUnlocked
+-- After an update that changed nothing: returns a row unless another session has locked the row.
+select 1 as shedlock_one;
 
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.

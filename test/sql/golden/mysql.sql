@@ -25,7 +25,8 @@ update `shedlock`
     else `locked_at` + interval 1 * 1000 microsecond end,
     `locked_by` = :lockedBy
   where `name` = :name
-    and (`lock_until` <= utc_timestamp(3) or `locked_by` = :lockedBy);
+    and (`lock_until` <= utc_timestamp(3) or `locked_by` = :lockedBy)
+    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
 select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
     timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
@@ -40,7 +41,12 @@ select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
     and `lock_until` > utc_timestamp(3);
 -- Step 4 of 4: if it changes a row, the lock is acquired
 insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
-  values (:name, utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, utc_timestamp(3), :lockedBy);
+  select :name,
+    utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
+    utc_timestamp(3),
+    :lockedBy
+  from dual
+  where not exists (select 1 from (select `name` from `shedlock` where 1 = 0 for update nowait) shedlock_row);
 
 ---- acquireSlot
 -- Acquires a lock with a slot.
@@ -73,7 +79,8 @@ update `shedlock`
   where `name` = :name
     and (`lock_until` <= utc_timestamp(3)
       and `locked_at` < timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond or `lock_until` > utc_timestamp(3)
-      and `locked_by` = :lockedBy);
+      and `locked_by` = :lockedBy)
+    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
 select case
     when max(`lock_until`) > utc_timestamp(3) then case
@@ -92,10 +99,12 @@ select case
   where `name` = :name;
 -- Step 4 of 4: if it changes a row, the lock is acquired
 insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
-  values (:name,
-      utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
-      timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond,
-      :lockedBy);
+  select :name,
+    utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
+    timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond,
+    :lockedBy
+  from dual
+  where not exists (select 1 from (select `name` from `shedlock` where 1 = 0 for update nowait) shedlock_row);
 
 ---- acquireAgain
 -- With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.
@@ -106,7 +115,9 @@ update `shedlock`
   where `name` = :name
     and `locked_by` = :seenBy
     and timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 = :seenAt
-    and `lock_until` <= utc_timestamp(3);
+    and `lock_until` <= utc_timestamp(3)
+    and @@autocommit = 1
+    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
 
 ---- extend
 -- Extends a lock that is held: `extend`, and `keepAlive` again and again.
@@ -117,7 +128,8 @@ update `shedlock`
   where `name` = :name
     and `locked_by` = :lockedBy
     and `lock_until` > utc_timestamp(3)
-    and @@autocommit = 1;
+    and @@autocommit = 1
+    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
 
 ---- release
 -- Releases a lock without a slot, at the end of a run.
@@ -129,7 +141,8 @@ update `shedlock`
     `locked_by` = :unlockedBy
   where `name` = :name
     and `locked_by` = :lockedBy
-    and @@autocommit = 1;
+    and @@autocommit = 1
+    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
 
 ---- releaseSlot
 -- Releases a lock with a slot, at the end of a run.
@@ -141,7 +154,8 @@ update `shedlock`
     `locked_by` = :unlockedBy
   where `name` = :name
     and `locked_by` = :lockedBy
-    and @@autocommit = 1;
+    and @@autocommit = 1
+    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
 
 ---- releaseUnused
 -- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
@@ -154,7 +168,8 @@ update `shedlock`
     `locked_at` = `locked_at` + interval -1 * 1000 microsecond
   where `name` = :name
     and `locked_by` = :lockedBy
-    and @@autocommit = 1;
+    and @@autocommit = 1
+    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
 
 ---- releaseSeen
 -- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
@@ -165,7 +180,8 @@ update `shedlock`
     and `locked_by` = :lockedBy
     and `lock_until` > utc_timestamp(3)
     and abs(coalesce(timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000, 253402300799999) - (timestampdiff(microsecond, '1970-01-01', timestamp '1970-01-01 00:00:00' + interval :seenUntil * 1000 microsecond) div 1000)) < 1
-    and @@autocommit = 1;
+    and @@autocommit = 1
+    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
 
 ---- pause
 -- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
@@ -174,7 +190,8 @@ update `shedlock`
     `locked_by` = :lockedBy
   where `name` = :name
     and `lock_until` <= utc_timestamp(3)
-    and @@autocommit = 1;
+    and @@autocommit = 1
+    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
 
 ---- fencingToken
 -- Reads the fencing token of a lock that is held.
@@ -189,6 +206,10 @@ select (select timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000
     when abs(timestampdiff(microsecond, now(6), sysdate(6))) >= 1000000 then 2 /*M!
     when @@in_transaction + 0 = 1 then 3 */
     else 0 end as `unfit`;
+
+---- rowIfUnlocked
+-- After an update that changed nothing: returns a row unless another session has locked the row.
+select 1 as shedlock_one;
 
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.

@@ -155,6 +155,11 @@ select (select extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00'))
     else 0 end as "read_only"
   from dual;
 
+---- rowIfUnlocked
+-- After an update that changed nothing: returns a row unless another session has locked the row.
+select 1 as shedlock_one
+  from dual;
+
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
 select "NAME" as "lock_name",

@@ -3,38 +3,55 @@
 ---- acquire
 -- Acquires a lock without a slot.
 -- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
--- Step 1 of 1: if it changes a row, the lock is acquired, otherwise it is held
-insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
-  select :name::varchar,
-    pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond',
-    pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'),
-    :lockedBy::varchar
-  where not exists (select 1
+-- Step 1 of 1: returns the outcome
+with shedlock_settings as materialized (select set_config('lock_timeout', '100', true) as shedlock_wait),
+    shedlock_seen as (select case
+      when max("lock_until") > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
+      and coalesce(max("locked_by") <> :lockedBy::varchar, 1 = 1) then 'held'
+      else 'free' end as outcome,
+      count(*) as shedlock_rows,
+      (select case
+        when pg_catalog.txid_current_if_assigned() is null
+        and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+        else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end) as shedlock_commits
     from "shedlock"
-    where "name" = :name::varchar
-      and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
-      and not "locked_by" = :lockedBy::varchar)
-    and (select case
-      when pg_catalog.txid_current_if_assigned() is null
-      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
-  on conflict ("name") do update
-  set "lock_until" = greatest(held."lock_until", pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'),
-    "locked_at" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), held."locked_at" + 1::float8 * interval '1 millisecond'),
-    "locked_by" = :lockedBy::varchar
-  where (held."lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') or held."locked_by" = :lockedBy::varchar);
+    where "name" = :name::varchar),
+    shedlock_acquired as (insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
+    select :name::varchar,
+      pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond',
+      pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'),
+      :lockedBy::varchar
+    from shedlock_seen,
+      shedlock_settings
+    where case
+      when outcome <> 'free' then 1 = 0
+      when shedlock_rows = 0 then 1 = 1
+      else exists (select 1
+      from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row) end
+    on conflict ("name") do update
+    set "lock_until" = greatest(held."lock_until", pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'),
+      "locked_at" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), held."locked_at" + 1::float8 * interval '1 millisecond'),
+      "locked_by" = :lockedBy::varchar
+    where (held."lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') or held."locked_by" = :lockedBy::varchar)
+    returning 1)
+  select case
+    when exists (select 1 from shedlock_acquired) then 'acquired'
+    else outcome end as outcome
+  from shedlock_seen;
 
 ---- acquireSlot
 -- Acquires a lock with a slot.
 -- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
 -- Step 1 of 1: returns the outcome
-with shedlock_seen as (select case
+with shedlock_settings as materialized (select set_config('lock_timeout', '100', true) as shedlock_wait),
+    shedlock_seen as (select case
       when max("lock_until") > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then case
       when max("locked_by") = :lockedBy::varchar then 'free'
       else 'held' end
       when max("locked_at") >= timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' then 'already-run'
       when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond' then 'slot-too-far-ahead'
       else 'free' end as "outcome",
+      count(*) as shedlock_rows,
       (select case
         when pg_catalog.txid_current_if_assigned() is null
         and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
@@ -46,8 +63,13 @@ with shedlock_seen as (select case
       pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond',
       timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond',
       :lockedBy::varchar
-    from shedlock_seen
-    where "outcome" = 'free'
+    from shedlock_seen,
+      shedlock_settings
+    where case
+      when outcome <> 'free' then 1 = 0
+      when shedlock_rows = 0 then 1 = 1
+      else exists (select 1
+      from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row) end
     on conflict ("name") do update
     set "lock_until" = greatest(held."lock_until", pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'),
       "locked_at" = greatest(held."locked_at", timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond'),
@@ -58,7 +80,7 @@ with shedlock_seen as (select case
     returning 1)
   select case
     when exists (select 1 from shedlock_acquired) then 'acquired'
-    else "outcome" end as "outcome"
+    else outcome end as outcome
   from shedlock_seen;
 
 ---- acquireAgain
@@ -70,7 +92,13 @@ update "shedlock"
   where "name" = :name::varchar
     and "locked_by" = :seenBy::varchar
     and round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint = :seenAt
-    and "lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC');
+    and "lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
+    and (select case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
+    and exists (select 1
+    from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
 ---- extend
 -- Extends a lock that is held: `extend`, and `keepAlive` again and again.
@@ -84,7 +112,9 @@ update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end);
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
+    and exists (select 1
+    from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
 ---- release
 -- Releases a lock without a slot, at the end of a run.
@@ -99,6 +129,8 @@ with shedlock_commit as materialized (select set_config('synchronous_commit', 'o
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
       else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
+    and exists (select 1
+    from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row)
     and shedlock_synchronous = 'off';
 
 ---- releaseSlot
@@ -111,7 +143,9 @@ update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end);
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
+    and exists (select 1
+    from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
 ---- releaseUnused
 -- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
@@ -124,7 +158,9 @@ update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end);
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
+    and exists (select 1
+    from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
 ---- releaseSeen
 -- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
@@ -138,7 +174,9 @@ update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end);
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
+    and exists (select 1
+    from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
 ---- pause
 -- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
@@ -150,7 +188,9 @@ update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end);
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
+    and exists (select 1
+    from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
 ---- fencingToken
 -- Reads the fencing token of a lock that is held.
@@ -160,6 +200,12 @@ select (select round(extract(epoch from least(greatest("locked_at", timestamp '0
       and "locked_by" = :lockedBy::varchar
       and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')) as "token",
     pg_is_in_recovery()::int as "read_only";
+
+---- rowIfUnlocked
+-- After an update that changed nothing: returns a row unless another session has locked the row.
+select 1 as shedlock_one
+  where exists (select 1
+    from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.

@@ -157,6 +157,10 @@ select (select unix_millis(`locked_at`)
       and `locked_by` = :lockedBy
       and `lock_until` > timestamp_trunc(current_timestamp(), millisecond)) as `token`;
 
+---- rowIfUnlocked
+-- After an update that changed nothing: returns a row unless another session has locked the row.
+select 1 as shedlock_one;
+
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
 select `name` as `lock_name`,

@@ -137,6 +137,10 @@ select (select cast(round((julianday("locked_at") - 2440587.5) * 86400000) as in
       and "locked_by" = :lockedBy
       and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now')) as "token";
 
+---- rowIfUnlocked
+-- After an update that changed nothing: returns a row unless another session has locked the row.
+select 1 as shedlock_one;
+
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
 select "name" as "lock_name",

@@ -2,10 +2,13 @@
 import type { LockDialect } from '../../dialect'
 import type { AcquireStep } from '../../acquire'
 import { insertNew, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../../acquire'
-import type { LockSql } from '../../expressions'
+import type { Expressions, LockSql } from '../../expressions'
 import { pinByRead } from '../../pin'
 import { COLUMN } from '../../results'
 import { raw, sql, type Sql } from '../../sql'
+
+/** Error 1222 at once, where a statement would wait for a lock. https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-table */
+const unwaiting = (table: Sql): Sql => sql`${table} with (nowait)`
 
 /**
  * Acquires the lock in one batch, whose reads request no locks: without row versions (READ_COMMITTED_SNAPSHOT is off by default) a
@@ -13,13 +16,20 @@ import { raw, sql, type Sql } from '../../sql'
  * afterwards, but they never acquire one, because the update and the primary key decide that. Not READPAST, which is error 650 in
  * SERIALIZABLE and SNAPSHOT sessions. Not MERGE, which needs HOLDLOCK to be safe, and then waits and deadlocks.
  */
-function acquireIn({ table, isNamed }: LockSql, seen: Sql, update: Sql, insert: Sql): AcquireStep[] {
+function acquireIn(
+  dialect: Expressions,
+  lock: LockSql,
+  seen: Sql,
+  taking: Parameters<typeof updateRow>[2],
+  locked: Sql,
+): AcquireStep[] {
+  const { table, isNamed } = lock
   const statement = sql`
     declare @outcome varchar(20) = (${seen});
     if @outcome = 'free'
     begin
-      if exists (select 1 from ${table} with (nolock) where ${isNamed}) ${update}
-      else ${insert};
+      if exists (select 1 from ${table} with (nolock) where ${isNamed}) ${updateRow(dialect, lock, taking)}
+      else ${insertNew(dialect, { ...lock, table: unwaiting(table) }, locked)};
       if @@rowcount > 0 set @outcome = 'acquired';
     end;
     select @outcome as ${raw(COLUMN.outcome)}`
@@ -46,12 +56,15 @@ export const mssql: LockDialect = {
     const held = sql`${isNamed} and ${lockUntil} > ${now} and coalesce(${lockedBy}, '') <> ${owner}`
     const seen = sql`
       case when exists (select 1 from ${table} with (nolock) where ${held}) then 'held' else 'free' end`
-    return acquireIn(lock, seen, updateRow(lock, takeFree(dialect, lock)), insertNew(lock, lock.now))
+    return acquireIn(dialect, lock, seen, takeFree(dialect, lock), lock.now)
   },
   acquireSlot: (dialect, lock) => {
     const seen = readOutcome(dialect, { ...lock, table: sql`${lock.table} with (nolock)` })
-    return acquireIn(lock, seen, updateRow(lock, takeBeforeSlot(dialect, lock)), insertNew(lock, lock.slot))
+    return acquireIn(dialect, lock, seen, takeBeforeSlot(dialect, lock), lock.slot)
   },
+
+  update: ({ table }, { assignments, condition }) =>
+    sql`update ${unwaiting(table)} set ${assignments} where ${condition}`,
 
   // Clients report the first count, which may be that of a trigger, and none under NOCOUNT. @@rowcount is always that of the
   // statement itself. https://learn.microsoft.com/sql/t-sql/functions/rowcount-transact-sql
@@ -71,7 +84,7 @@ export const mssql: LockDialect = {
     // With severity 21 the database is damaged, and the error is not an answer (see drivers).
     '605': 'the page was moved while it was read without locks',
     '1205': 'this session was chosen as the deadlock victim',
-    '1222': 'lock request time out: LOCK_TIMEOUT is set and another session has the row',
+    '1222': 'lock request time out: another session has the row',
     '1204': 'the server has no memory left for locks at this time',
     // Azure SQL: https://learn.microsoft.com/dotnet/api/microsoft.data.sqlclient.sqlconfigurableretryfactory
     '40501': 'the service is busy: retry after ten seconds',

@@ -41,12 +41,12 @@ export const oracle: LockDialect = {
   // MERGE does then was only observed (it watches its SET columns), and is not documented.
   acquire: (dialect, lock) => [
     { answer: 'refusal', statement: readHolder(dialect, lock) },
-    { answer: 'acquired', statement: updateRow(lock, takeFree(dialect, lock)) },
+    { answer: 'acquired', statement: updateRow(dialect, lock, takeFree(dialect, lock)) },
     { answer: 'acquired', statement: insertMissing(lock, lock.now) },
   ],
   acquireSlot: (dialect, lock) => [
     { answer: 'refusal', statement: readOutcome(dialect, lock, readOnlyColumn(dialect)) },
-    { answer: 'acquired', statement: updateRow(lock, takeBeforeSlot(dialect, lock)) },
+    { answer: 'acquired', statement: updateRow(dialect, lock, takeBeforeSlot(dialect, lock)) },
     { answer: 'acquired', statement: insertMissing(lock, lock.slot) },
   ],
 

@@ -1,7 +1,14 @@
 // The SQL that this dialect sends: test/sql/golden/postgres.sql
 import type { LockDialect } from '../../dialect'
-import { readOutcome, takeBeforeSlot, takeFree, upsert } from '../../acquire'
-import type { LockSql } from '../../expressions'
+import {
+  type AcquireStep,
+  readOutcome,
+  readWhetherHeld,
+  takeBeforeSlot,
+  takeFree,
+  upsert,
+} from '../../acquire'
+import type { Expressions, LockSql } from '../../expressions'
 import { pinByRead } from '../../pin'
 import { COLUMN } from '../../results'
 import { raw, sql, type Sql } from '../../sql'
@@ -13,6 +20,38 @@ import { raw, sql, type Sql } from '../../sql'
 const COMMITS = sql`case when pg_catalog.txid_current_if_assigned() is null
   and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second'
   then true else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end`
+
+/**
+ * A condition of a write: whether no other session has locked the row. Its lock is the one that an update takes. Unlike `nowait`, it is
+ * no error, after which pg's pool closes the connection.
+ */
+const isUnlocked = ({ table, isNamed }: LockSql): Sql =>
+  sql`exists (select 1 from (select 1 from ${table} where ${isNamed} for no key update skip locked) shedlock_row)`
+
+/**
+ * Acquires the row, or returns why not. If the row is held, the statement only reads: a plain upsert locks the row even if it loses, and
+ * costs a transaction id, WAL and a flush (measured on PostgreSQL 15: 96 bytes and twice the time). Only an insert can wait: while
+ * another session has inserted the row and not committed it. The server then ends it (55P03); `true` limits the setting to the
+ * statement, so the session is left as it was, even behind a pooler.
+ */
+function acquireIn(lock: LockSql, seen: Sql, locked: Sql, take: Parameters<typeof upsert>[2]): AcquireStep[] {
+  const { lockName, leaseEnd, owner } = lock
+  const outcome = raw(COLUMN.outcome)
+  const values = sql`
+    select ${lockName}, ${leaseEnd}, ${locked}, ${owner} from shedlock_seen, shedlock_settings
+    where case when ${outcome} <> 'free' then 1 = 0 when shedlock_rows = 0 then 1 = 1 else ${isUnlocked(lock)} end`
+  const statement = sql`
+    with shedlock_settings as materialized (select set_config('lock_timeout', '100', true) as shedlock_wait),
+    shedlock_seen as (${seen}),
+    shedlock_acquired as (${upsert(lock, values, take)}
+      returning 1)
+    select case when exists (select 1 from shedlock_acquired) then 'acquired' else ${outcome} end as ${outcome} from shedlock_seen`
+  return [{ answer: 'outcome', statement }]
+}
+
+/** Whether there is a row, besides an outcome; and, before anything is written, whether the session commits what it writes. */
+const besides = ({ commits }: Expressions): Sql =>
+  sql`, count(*) as shedlock_rows${commits ? sql`, ${commits} as shedlock_commits` : sql``}`
 
 export const postgres: LockDialect = {
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
@@ -37,36 +76,23 @@ export const postgres: LockDialect = {
   // 25P02: in_failed_sql_transaction
   inTransactionErrors: /^(25P02|22P02[^]*"open transaction since )/,
 
-  // If the row is held, the statement only reads. A plain upsert locks the row even if it loses, and costs a transaction id, WAL
-  // and a flush (measured on PostgreSQL 15: 96 bytes and twice the time).
-  acquire: (dialect, lock) => {
-    const { table, lockUntil, lockedBy, lockName, isNamed, now, leaseEnd, owner, commits } = lock
-    const values = sql`
-      select ${lockName}, ${leaseEnd}, ${now}, ${owner}
-      where not exists (
-        select 1 from ${table} where ${isNamed} and ${lockUntil} > ${now} and not ${lockedBy} = ${owner})${commits}`
-    const statement = upsert(lock, values, (row) => takeFree(dialect, lock, row))
-    return [{ answer: 'acquired or held', statement }]
-  },
-  // Also returns why it changed nothing.
-  acquireSlot: (dialect, lock) => {
-    const { lockName, leaseEnd, slot, owner } = lock
-    const outcome = raw(dialect.quote(COLUMN.outcome))
-    const values = sql`
-      select ${lockName}, ${leaseEnd}, ${slot}, ${owner} from shedlock_seen where ${outcome} = 'free'`
-    const statement = sql`
-      with shedlock_seen as (${readOutcome(dialect, lock, dialect.commits && sql`, ${dialect.commits} as shedlock_commits`)}),
-      shedlock_acquired as (${upsert(lock, values, (row) => takeBeforeSlot(dialect, lock, row))}
-        returning 1)
-      select case when exists (select 1 from shedlock_acquired) then 'acquired' else ${outcome} end as ${outcome} from shedlock_seen`
-    return [{ answer: 'outcome', statement }]
-  },
+  acquire: (dialect, lock) =>
+    acquireIn(lock, readWhetherHeld(lock, besides(dialect)), lock.now, (row) => takeFree(dialect, lock, row)),
+  acquireSlot: (dialect, lock) =>
+    acquireIn(lock, readOutcome(dialect, lock, besides(dialect)), lock.slot, (row) =>
+      takeBeforeSlot(dialect, lock, row),
+    ),
 
-  // The commit of this one statement does not wait for the disk or for a replica. `true` limits the setting to the statement, so
-  // the session is left as it was, even behind a pooler. https://www.postgresql.org/docs/current/wal-async-commit.html
-  release: (table, assignment, condition) => sql`
-    with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous)
-    update ${table} set ${assignment} from shedlock_commit where ${condition} and shedlock_synchronous = 'off'`,
+  // The commit of an update that may be lost does not wait for the disk or for a replica. `true` limits the setting to the statement.
+  // https://www.postgresql.org/docs/current/wal-async-commit.html
+  update: (lock, { assignments, condition, mayBeLost }) =>
+    mayBeLost
+      ? sql`
+        with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous)
+        update ${lock.table} set ${assignments} from shedlock_commit
+        where ${condition} and ${isUnlocked(lock)} and shedlock_synchronous = 'off'`
+      : sql`update ${lock.table} set ${assignments} where ${condition} and ${isUnlocked(lock)}`,
+  rowIfUnlocked: (lock) => sql`select 1 as shedlock_one where ${isUnlocked(lock)}`,
 
   // The weakest row lock that blocks the UPDATE of a successor; transactions of one holder can share it.
   pin: pinByRead(
@@ -78,7 +104,7 @@ export const postgres: LockDialect = {
     '23505': 'unique_violation: another session inserted the row first (only without ON CONFLICT)',
     '40001': 'serialization_failure: another session wrote first, under REPEATABLE READ or SERIALIZABLE',
     '40P01': 'deadlock_detected: this session was chosen to give way',
-    '55P03': 'lock_not_available: lock_timeout is set, and another session keeps the row or the table',
+    '55P03': 'lock_not_available: another session keeps the row or the table',
     '53300': 'too_many_connections: the server, the database or this user has no room for another connection',
     '57014': 'query_canceled: statement_timeout is set, or an operator has cancelled the statement',
   },
