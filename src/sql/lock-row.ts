@@ -26,6 +26,9 @@ import type { LockValues } from './sql'
  */
 const CLOCK_STEP = 1
 
+/** After so many writes without effect, something in the database prevents them. */
+export const MOST_WITHOUT_EFFECT = 4
+
 /** How to acquire the row. */
 type RowRequest = Pick<CheckedLockConfiguration, 'lockAtMostFor' | 'slot' | 'untilSucceeded'>
 
@@ -41,6 +44,8 @@ export class LockRow implements Acquisition {
   /** The longest lease that was requested, because an extension without an answer may still take effect. */
   #longest = 0
   #acquired = 0
+  /** How many writes in a row have changed nothing, although the row was this acquisition's. */
+  #withoutEffect = 0
   /** Whether `locked_at` is a slot, which can be acquired again if the task never started. */
   #hasSlot = false
 
@@ -116,8 +121,11 @@ export class LockRow implements Acquisition {
   async #checked(attempt: Attempt, changed: number): Promise<number> {
     if (changed === 0 && (await this.#readToken(attempt)) !== undefined) {
       await this.table.expectUnlocked(attempt, this.name)
+      // It may have been locked for a moment, by a caller that was refused.
+      if (++this.#withoutEffect < MOST_WITHOUT_EFFECT) throw new LostRace()
       throw unchangedError(this.name)
     }
+    this.#withoutEffect = 0
     return changed
   }
 

@@ -15,7 +15,7 @@ interface Busy {
   /** How long a session waits for a row, which is less than a step of the lock may take. */
   readonly settings: SessionSettings
   readonly blocks: readonly string[]
-  /** How an operator finds and cancels a statement that waits. SQLite has no such thing. */
+  /** How an operator finds and cancels a statement that waits. Elsewhere none waits. */
   readonly find?: string
   readonly cancel?: (id: number) => string
 }
@@ -24,8 +24,6 @@ const ON_MYSQL: Busy = {
   // Whole seconds.
   settings: { innodb_lock_wait_timeout: 1 },
   blocks: ['begin', "select * from shedlock where name = 'job' for update"],
-  find: "select id from information_schema.processlist where db = database() and command in ('Query', 'Execute') and id <> connection_id()",
-  cancel: (id) => `kill query ${id}`,
 }
 const BUSY: Partial<Record<DialectName, Busy>> = {
   postgres: {

@@ -1,24 +1,18 @@
 import type { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
 import { acquireLock, LockingTaskExecutor, checkLockConfiguration } from '../../src/core/internal'
-import type { DialectName } from '../../src/sql/internal'
+import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterFile } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
-import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { providerOf } from '../core/provider-of'
-
-/** Reads a row for each write of the lock that is under way, and waits for the lock of its row. */
-const WAITING: Partial<Record<DialectName, string>> = {
-  postgres: `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  mariadb: `select 1 from information_schema.processlist where db = database() and info like 'update%'`,
-  mysql: `select 1 from performance_schema.threads where processlist_db = database() and processlist_info like 'update%'`,
-}
+import { typeOrmClient } from '../conformance/sql-clients'
+import { UnreliableClient } from '../unreliable-client'
 
 const time = (milliseconds: number): string =>
   new Date(milliseconds).toISOString().slice(0, 23).replace('T', ' ')
@@ -82,27 +76,20 @@ describeBackends(backends)('a slot on $name', (backend) => {
     await expect(provider.lock(ahead)).rejects.toEqual(refused)
   })
 
-  const waiting = WAITING[backend.dialect] ?? ''
-  itIf(waiting !== '', 'statements that wait for the lock of a row')(
-    'is given once, when another run for it comes and goes between the look and the write',
-    async () => {
-      const provider = typeOrmLockProvider(dataSource, { timeLimit: '1m' })
-      const slot = (await table.clock()) - 60_000
-      const job = { name: 'raced', lockAtMostFor: '10m', slot }
-      await (await provider.lock({ ...job, slot: slot - 1 }))?.unlock()
-      const other = dataSource.createQueryRunner()
-      const change = (lockedAt: number) =>
-        other.query(`update shedlock set locked_at = '${time(lockedAt)}' where name = 'raced'`)
-      await other.query('begin')
-      await change(slot - 1)
-      const acquiring = provider.acquire(checkLockConfiguration(job).configuration)
-      await eventually(async () => expect(await dataSource.query(waiting)).toHaveLength(1))
-      await change(slot)
-      await other.query('commit')
-      await other.release()
-      expect(await acquiring).toMatchObject({ reason: 'already-run' })
-    },
-  )
+  it('is given once, when another run for it comes and goes between the look and the write', async () => {
+    const network = new UnreliableClient(typeOrmClient(dataSource, backend.dialect))
+    const provider = new SqlLockProvider(network, dialects[backend.dialect])
+    const slot = (await table.clock()) - 60_000
+    const job = { name: 'raced', lockAtMostFor: '10m', slot }
+    await (await provider.lock({ ...job, slot: slot - 1 }))?.unlock()
+    const sent = network.sent.length
+    const gate = network.stall('writes')
+    const acquiring = provider.acquire(checkLockConfiguration(job).configuration)
+    await eventually(() => expect(network.sent).toHaveLength(sent + 1))
+    await dataSource.query(`update shedlock set locked_at = '${time(slot)}' where name = 'raced'`)
+    gate.resolve()
+    expect(await acquiring).toMatchObject({ reason: 'already-run' })
+  })
 
   it.each(['new', 'known'])('can be acquired again when its %s row was acquired too late', async (name) => {
     const provider = typeOrmLockProvider(dataSource)

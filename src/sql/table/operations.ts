@@ -15,7 +15,7 @@ import {
 import { Attempt } from '../calls'
 import { unchangedError } from '../database-errors'
 import type { Dialect } from '../dialects'
-import type { LockRow } from '../lock-row'
+import { MOST_WITHOUT_EFFECT, type LockRow } from '../lock-row'
 import type { LockTable } from '../lock-table'
 import { endedOwner, isPause, pauseOwner } from '../owner'
 import { lockRecords, type LockRecord } from '../records'
@@ -85,12 +85,14 @@ export class TableOperations {
       if (changed === 0) await this.#table.expectUnlocked(current, name)
       return changed
     }
-    const changed = await this.#table.call({ lockName: name, attempt })
-    if (changed > 0) return true
-    const now = await this.find(name)
-    if (now?.held && now.lockedBy === lockedBy && now.lockUntil.getTime() === lockUntil.getTime())
-      throw unchangedError(name)
-    return false
+    // The row may have been locked for a moment, by a caller that was refused.
+    for (let count = 0; count < MOST_WITHOUT_EFFECT; count++) {
+      if ((await this.#table.call({ lockName: name, attempt })) > 0) return true
+      const now = await this.find(name)
+      if (!now?.held || now.lockedBy !== lockedBy || now.lockUntil.getTime() !== lockUntil.getTime())
+        return false
+    }
+    throw unchangedError(name)
   }
 
   /**
