@@ -116,7 +116,7 @@ export const mutations: readonly Mutation[] = [
     rule: 3,
     breaks: 'the owner is the process, not the acquisition',
     file: 'src/sql/owner.ts',
-    find: 'return `${lockedBy}/${random.slice(0, 14)}8${random.slice(15)}`',
+    find: "return `${lockedBy}/${random.slice(0, 14)}8${random.slice(15, 30)}${acquisitions.toString(16).padStart(6, '0')}`",
     replace: 'return random && lockedBy',
     tests: SUITE,
     backend: 'sqlite',

@@ -9,7 +9,7 @@ const { databases, measured } = JSON.parse(read('docs/performance/results.json')
 }
 
 /** Databases on which statements have changed since: empty after the next measurement. */
-const CHANGED_SINCE: readonly string[] = []
+const CHANGED_SINCE: readonly string[] = ['postgres', 'mariadb', 'mysql']
 
 describe('docs/performance.md', () => {
   it.each(Object.entries(databases))(
