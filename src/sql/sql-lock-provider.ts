@@ -45,6 +45,10 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
  * each: a row that is free is changed in one of them, and carries our owner then. The lease begins before that statement is sent, so
  * it ends no later here than in the database. A refusal is a value: who holds the lock, or that its slot has run.
  *
+ * Nobody waits. A statement that would wait for a row that another session has locked is an error at once, or changes nothing, which the
+ * holder tells from a refusal with one more read. It is repeated after short pauses, so that no session is ended for it, and nothing
+ * waits on the server after the call.
+ *
  * Something goes wrong. `callDatabase` gives each attempt a session of its own, and `FAILURES` says what to do: repeat the call or
  * not, and when; return the session, end it, or leave its server. What was certainly not executed is repeated until the time limit.
  * So is a read without an answer. A write without an answer is not: a second one could arrive after the release, and acquire the row
