@@ -23,6 +23,7 @@ export const hostname = (): string => 'browser'
 export const isMainThread = false
 export const threadId = 0
 export const randomUUID = (): string => crypto.randomUUID()
+export const setImmediate = (callback: () => void): unknown => setTimeout(callback, 0)
 /** Names prepared statements, which only PostgreSQL has. */
 export const createHash = undefined
 /** Identifies the file of an ORM's SQLite database. */

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util'
 import { LockError } from '../core/internal'
 
 // The columns of results, and how their values are read. No statement of a lock returns other values than those that are read here,
@@ -93,6 +92,10 @@ export function readWord<Word extends string>(
 function unknown(column: string, value: unknown): LockError {
   return new LockError(
     'INVALID_CLIENT',
-    `A result has a value that no statement of a lock returns: '${column}' is ${inspect(value)} – pass a client that leaves values as the database returns them.`,
+    `A result has a value that no statement of a lock returns: '${column}' is ${quoted(value)} – pass a client that leaves values as the database returns them.`,
   )
+}
+
+function quoted(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : String(value)
 }

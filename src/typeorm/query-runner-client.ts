@@ -30,7 +30,8 @@ export function queryRunnerClient(
   const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
   return sqlClient(driverOf(dialect), {
     pool: dataSource,
-    schema: () => driver.schema?.(dataSource.driver),
+    schema:
+      driver.schema && (() => driver.schema?.((createQueryRunner('master') as { driver?: unknown }).driver)),
     connect: async () => {
       const unusable = notInitialised(dataSource)
       if (unusable) throw unusable

@@ -8,10 +8,10 @@ const clients = everyClient().filter(({ backend }) => backend === 'mariadb')
 
 describeBackends(clients)('a session of $title', (each) => {
   it('that counts changed rows only finds its lock when an extension changes nothing', async () => {
-    // Time stands still in the session, so that each lease ends in the same millisecond.
-    const client = await each.open({ timestamp: 1_700_000_000 }, COUNT_CHANGED_ROWS[each.orm])
+    const client = await each.open({}, COUNT_CHANGED_ROWS[each.orm])
     const lock = await client.createProvider().lock({ name: 'job', lockAtMostFor: '1m' })
-    await lock?.extend('1m')
+    // Shorter than what is left.
+    await lock?.extend('1s')
     expect(lock?.remaining()).toBeGreaterThan(0)
     await lock?.unlock()
   })

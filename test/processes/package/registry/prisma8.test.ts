@@ -26,10 +26,11 @@ async function run(url: string, ...args: string[]): Promise<string> {
 }
 
 async function writeContract(): Promise<void> {
-  const command = ['node_modules/shedlock-orm/dist/cli/shedlock.js', 'prisma', 'postgresql', '--contract']
+  const command = ['node_modules/shedlock-orm/dist/cli/shedlock.js', 'init', 'prisma-8']
   const otherNames = ['--schema', 'app', '--table-name', 'Locks', '--column-names', 'lockUntil=until']
-  const models = [await run('', ...command), await run('', ...command, ...otherNames)]
-  writeFileSync(join(project, 'contract.prisma'), ['// use prisma-8', ...models].join('\n\n'))
+  writeFileSync(join(project, 'contract.prisma'), '// use prisma-8\n')
+  await run('', ...command)
+  await run('', ...command, ...otherNames)
   copyFileSync(join(fixtures, 'emit-contract.mjs'), join(project, 'emit-contract.mjs'))
   await run('', 'emit-contract.mjs')
 }
