@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import mysql from 'mysql2/promise'
 import pg from 'pg'
+import { updateLock } from '../src/sql/expressions'
 import { dialects, type Dialect } from '../src/sql/internal'
 import type { DataSourceOptions } from 'typeorm'
 import { mysqlLikeCounters, postgresCounters, sqliteCounters, type ServerCounters } from './server-counters'
@@ -65,7 +66,9 @@ const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
       },
       'plain upsert': { acquire: (...of) => sqlite.acquire(...of).slice(1) },
       'looking first, then an update': { acquire: (...of) => mariadb.acquire(...of).slice(0, 2) },
-      'release flushed': { release: undefined },
+      'release flushed': {
+        update: (lock, { assignments, condition }) => updateLock(postgres, lock, { assignments, condition }),
+      },
     },
     defaultUrl: 'postgres://postgres@127.0.0.1:5432/test',
     version: 'show server_version',
