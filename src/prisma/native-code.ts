@@ -108,7 +108,7 @@ function adapterError(error: unknown): AdapterError | undefined {
   return meta?.driverAdapterError?.cause ?? (typeof cause === 'object' ? cause : undefined)
 }
 
-/** Returns whether only the kind tells that the server answered: EREQUEST is mssql's code for every error from the server. */
+/** Returns whether only the kind shows that the server answered: EREQUEST is mssql's code for every error from the server. */
 function isAnswer(adapter: AdapterError | undefined): boolean {
   return adapter?.originalCode === 'EREQUEST' || ANSWERS.includes(adapter?.kind)
 }

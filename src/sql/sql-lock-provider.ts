@@ -46,7 +46,7 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
  * it ends no later here than in the database. A refusal is a value: who holds the lock, or that its slot has run.
  *
  * Nobody waits. A statement that would wait for a row that another session has locked is an error at once, or changes nothing, which the
- * holder tells from a refusal with one more read. It is repeated after short pauses, so that no session is ended for it, and nothing
+ * holder distinguishes from a refusal by one more read. It is repeated after short pauses, so that no session is ended for it, and nothing
  * waits on the server after the call.
  *
  * Something goes wrong. `callDatabase` gives each attempt a session of its own, and `FAILURES` says what to do: repeat the call or

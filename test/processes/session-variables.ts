@@ -10,7 +10,7 @@ import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/
 import { observeLockTable } from '../conformance/lock-table-observer'
 
 // Sets each variable of a session that the database's own catalogue lists to other values, as an app may leave it in a pooled
-// connection, and lets that connection acquire, extend and release locks beside a second holder. Nothing that a session was told may
+// connection, and lets that connection acquire, extend and release locks beside a second holder. No setting of a session may
 // make two holders, change a time, leave a call without an answer, or stop the event loop. Prints what mattered, and fails if
 // something went wrong: `npm run session-variables [part of a variable's name …]`, with BACKENDS and the servers' URLs as for the tests.
 

@@ -58,7 +58,7 @@ export interface TableDialect {
 
   /** The database of this connection, if a database contains schemas; of SQLite the file. */
   readonly database?: Sql
-  /** The schema in which a connection like this one creates a table as long as its session was told nothing, if none is named. */
+  /** The schema in which a connection like this one creates a table as long as the app has set nothing in its session, if none is named. */
   readonly schema?: Sql
   /** The schema in which this session creates a table, if that can be another one. */
   readonly sessionSchema?: Sql

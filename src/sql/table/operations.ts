@@ -218,7 +218,7 @@ export class TableOperations {
     }
   }
 
-  /** Returns the schema in which a connection creates a table as long as its session was told nothing, if a session may create it elsewhere. */
+  /** Returns the schema in which a connection creates a table as long as the app has set nothing in its session, if a session may create it elsewhere. */
   async #ownSchema(): Promise<string | undefined> {
     const { client } = this.#table
     const { sessionSchema } = this.#dialect.table
