@@ -30,8 +30,7 @@ export function queryRunnerClient(
   const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
   return sqlClient(driverOf(dialect), {
     pool: dataSource,
-    schema:
-      driver.schema && (() => driver.schema?.((createQueryRunner('master') as { driver?: unknown }).driver)),
+    schema: driver.schema && (() => driver.schema?.(driverBehind(createQueryRunner, dataSource))),
     connect: async () => {
       const unusable = notInitialised(dataSource)
       if (unusable) throw unusable
@@ -64,6 +63,14 @@ export function queryRunnerClient(
     unusable: () => notInitialised(dataSource),
     stopConnecting: () => driver.dropUnaccepted?.(dataSource.driver),
   })
+}
+
+/** A query runner knows the driver to which a proxy leads. One that wraps another need not say it. */
+function driverBehind(
+  createQueryRunner: DataSourceLike['createQueryRunner'],
+  { driver }: DataSourceLike,
+): unknown {
+  return (createQueryRunner('master') as { driver?: unknown }).driver ?? driver
 }
 
 /** Sends statements on the caller's query runner, and leaves it to the caller to release it. */
