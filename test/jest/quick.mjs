@@ -4,7 +4,7 @@ import config from '../../jest.config.mjs'
 process.env.BACKENDS = 'sqlite'
 
 const SLOW = [
-  ...['processes/(?!chaos|versions)', 'documentation/documentation', 'cli/'],
+  ...['processes/', 'documentation/documentation', 'cli/'],
   'conformance/prisma',
 ]
 
