@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
-import { checkLockConfiguration, LockError } from '../../src/core/internal'
+import { parseLockConfiguration, LockError } from '../../src/core/internal'
 import { drivers, sqlClient } from '../../src/drivers/internal'
 import { dialects, lockStatements, tableSql, render } from '../../src/sql/internal'
 import type { LockValues } from '../../src/sql/sql'
@@ -30,7 +30,7 @@ it('whatever is given as a configuration is valid or refused', () => {
   const value = fc.oneof(anything, fc.integer({ min: 0, max: 1_000 }), fc.constantFrom('1m', '5s', 'job'))
   fc.assert(
     fc.property(fc.oneof(fc.dictionary(key, value), fc.anything()), (configuration) => {
-      const checked = attempt(() => checkLockConfiguration(configuration as never).configuration)
+      const checked = attempt(() => parseLockConfiguration(configuration as never).configuration)
       if ('refused' in checked) expect(checked.refused).toBe('INVALID_CONFIGURATION')
       else {
         const { name, lockAtMostFor, lockAtLeastFor } = checked
