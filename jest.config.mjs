@@ -18,7 +18,7 @@ const typescript = (transform = {}) => [
 /** @type {import('jest').Config} */
 export default {
   rootDir: root,
-  roots: ['<rootDir>/test'],
+  roots: ['<rootDir>/src', '<rootDir>/test'],
   globalSetup: '<rootDir>/test/jest/global-setup.ts',
   globalTeardown: '<rootDir>/test/jest/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/jest/backend-reporter.mjs'],

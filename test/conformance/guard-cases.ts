@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { LockingTaskExecutor, type Lock } from '../../src/core/internal'
-import type { DialectName, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql/internal'
+import type { Lock } from '../../src/core/lock'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import type { DialectName } from '../../src/sql/dialects'
+import type { SqlLockProvider, SqlLockProviderOptions } from '../../src/sql/sql-lock-provider'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 

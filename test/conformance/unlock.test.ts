@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals'
-import { dialects, lockStatements, tableSql } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/dialects'
+import { tableSql } from '../../src/sql/names'
+import { lockStatements } from '../../src/sql/statements'
 import { everyClient, openedClient } from './every-client'
 import { describeBackends } from '../backends'
 

@@ -1,13 +1,9 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import {
-  acquisitionOf,
-  HeldLock,
-  Lease,
-  LockError,
-  recordGuard,
-  type Acquisition,
-  type LockingTaskExecutorListener,
-} from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
+import { acquisitionOf, HeldLock, recordGuard } from '../../src/core/held-lock'
+import type { LockingTaskExecutorListener } from '../../src/core/listener'
+import type { Acquisition } from '../../src/core/lock'
+import { Lease } from '../../src/core/time'
 import { lockError } from '../lock-error'
 import { useVirtualTime } from './virtual-time'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { LockError } from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
 import { executor, heard, provider, storage, useFaultyExecutor } from './faulty-executor'
 import { useVirtualTime } from './virtual-time'
 

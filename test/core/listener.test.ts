@@ -1,11 +1,11 @@
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { describe, expect, it, jest } from '@jest/globals'
 import {
-  LockingTaskExecutor,
   loggingListener,
   type LockingTaskExecutorListener,
   type TaskFinishedEvent,
-} from '../../src/core/internal'
+} from '../../src/core/listener'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { lockError } from '../lock-error'
 import { everyEvent, outcomes } from './every-event'
 import { EVENTS, recorder } from './recorder'

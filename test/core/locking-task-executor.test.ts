@@ -1,11 +1,8 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
-import {
-  activeLock,
-  assertLocked,
-  InMemoryLockProvider,
-  LockError,
-  LockingTaskExecutor,
-} from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { activeLock, assertLocked } from '../../src/core/scope'
 import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { executor, heard, provider, storage, useFaultyExecutor } from './faulty-executor'

@@ -7,7 +7,7 @@ import {
   aSignal,
   aString,
   type OptionParser,
-} from '../../src/core/internal'
+} from '../../src/core/options'
 import { lockError } from '../lock-error'
 
 const { signal } = new AbortController()

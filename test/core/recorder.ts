@@ -1,4 +1,4 @@
-import type { LockingTaskExecutorListener } from '../../src/core/internal'
+import type { LockingTaskExecutorListener } from '../../src/core/listener'
 
 export const EVENTS = [
   'onLockAttempt',

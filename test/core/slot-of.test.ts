@@ -1,7 +1,7 @@
 import { CronJob, CronTime } from 'cron'
 import { Cron } from 'croner'
 import { describe, expect, it, jest } from '@jest/globals'
-import { slotOf } from '../../src/core/internal'
+import { slotOf } from '../../src/core/cron'
 import { afterTest } from '../after-test'
 
 const BERLIN = { timezone: 'Europe/Berlin', paused: true }

@@ -1,12 +1,9 @@
 import { runInNewContext } from 'node:vm'
 import { beforeEach, describe, expect, it, test } from '@jest/globals'
-import {
-  activeLock,
-  parseSlot,
-  InMemoryLockProvider,
-  LockingTaskExecutor,
-  tokenOfRetry,
-} from '../../src/core/internal'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { activeLock } from '../../src/core/scope'
+import { parseSlot, tokenOfRetry } from '../../src/core/slots'
 import { lockError } from '../lock-error'
 import { providerOf } from './provider-of'
 

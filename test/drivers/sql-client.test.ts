@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
-import { LockError } from '../../src/core/internal'
-import { drivers, isNotPrepared, sqlClient, type RunStatement } from '../../src/drivers/internal'
-import { DriverError, parameter, sql, type StatementResult } from '../../src/sql/internal'
+import { LockError } from '../../src/core/errors'
+import { drivers } from '../../src/drivers/drivers'
+import { sqlClient, type RunStatement } from '../../src/drivers/sql-client'
+import { isNotPrepared } from '../../src/drivers/statement-names'
+import { DriverError, type StatementResult } from '../../src/sql/session'
+import { parameter, sql } from '../../src/sql/sql'
 import { senderOf } from '../statement-sender'
 
 const statement = sql`update shedlock set lock_until = ${parameter('slot')} where name = ${parameter('name')}`

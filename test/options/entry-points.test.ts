@@ -1,14 +1,12 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import {
-  activeLock,
-  InMemoryLockProvider,
-  LockingTaskExecutor,
-  type TaskConfiguration,
-} from '../../src/core/internal'
-import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs'
-import { prismaLockProvider, shedlock, type ShedLockClient } from '../../src/prisma/internal'
-import type { SqlLockProvider } from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import type { TaskConfiguration } from '../../src/core/configuration'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { activeLock } from '../../src/core/scope'
+import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs/scheduler-lock.decorator'
+import { prismaLockProvider, shedlock, type ShedLockClient } from '../../src/prisma/prisma-lock-provider'
+import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { openMemory } from '../backends/open-database'
 import { FaultyLockProvider } from '../core/faulty-lock-provider'

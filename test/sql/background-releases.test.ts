@@ -1,6 +1,9 @@
 import { expect, it, jest } from '@jest/globals'
-import { LockingTaskExecutor } from '../../src/core/internal'
-import { dialects, DriverError, SqlLockProvider, type LockRecord } from '../../src/sql/internal'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { dialects } from '../../src/sql/dialects'
+import type { LockRecord } from '../../src/sql/records'
+import { DriverError } from '../../src/sql/session'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import {
   expectFailure,

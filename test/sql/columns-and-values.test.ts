@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals'
-import { dialects, SqlLockProvider, type DialectName } from '../../src/sql/internal'
+import { dialects, type DialectName } from '../../src/sql/dialects'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { describeBackends } from '../backends'
 import { everyClient, openedClient } from '../conformance/every-client'
 import { everyQuestion } from '../conformance/every-question'

@@ -1,17 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
-import {
-  dialects,
-  lockStatements,
-  tableSql,
-  render,
-  tableDefinition,
-  type Dialect,
-  type Sql,
-} from '../../src/sql/internal'
+import { dialects, type Dialect } from '../../src/sql/dialects'
+import { tableSql } from '../../src/sql/names'
+import { render, type Sql } from '../../src/sql/sql'
+import { lockStatements, type LockStatements } from '../../src/sql/statements'
+import { tableDefinition } from '../../src/sql/table/definition'
 import type { AcquireStep } from '../../src/sql/acquire'
-import type { LockStatements } from '../../src/sql/statements'
 import { tableFixes } from './table-fixes'
 
 /** When each statement is sent. Unless it says otherwise, it takes one round trip and commits by itself. */

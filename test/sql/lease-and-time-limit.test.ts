@@ -1,6 +1,9 @@
 import { expect, it, jest } from '@jest/globals'
-import { LockingTaskExecutor, type LockError } from '../../src/core/internal'
-import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
+import type { LockError } from '../../src/core/errors'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { dialects } from '../../src/sql/dialects'
+import { DriverError } from '../../src/sql/session'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import type { Fault } from '../unreliable-client'
 import {
   expectFailure,

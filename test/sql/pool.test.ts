@@ -1,15 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { DataSource } from 'typeorm'
-import { LockError, LockingTaskExecutor, type Lock } from '../../src/core/internal'
-import {
-  dialects,
-  DriverError,
-  SqlLockProvider,
-  type Dialect,
-  type SqlClient,
-  type StatementResult,
-} from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { LockError } from '../../src/core/errors'
+import type { Lock } from '../../src/core/lock'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { dialects, type Dialect } from '../../src/sql/dialects'
+import { DriverError, type SqlClient, type StatementResult } from '../../src/sql/session'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { dialects, DriverError, SqlLockProvider, type SqlClient } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/dialects'
+import { DriverError, type SqlClient } from '../../src/sql/session'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { FAILURES, LostRace, type FailureKind } from '../../src/sql/failures'
 import { LIMIT, network, SECOND, settle, useVirtualTime } from './on-virtual-time'
 

@@ -1,6 +1,9 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { executeOnce, leaderElection, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
-import { shedLockCoordinator } from '../../src/node-cron'
+import { executeOnce } from '../../src/core/execute-once'
+import { leaderElection } from '../../src/core/leader-election'
+import type { LockProvider } from '../../src/core/lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { shedLockCoordinator } from '../../src/node-cron/shed-lock-coordinator'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { held, HOUR, job, network, provider, SECOND, settle, useVirtualTime } from './on-virtual-time'
 

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from '@jest/globals'
-import { dialects, DriverError, SqlLockProvider, type Dialect, type SqlClient } from '../../src/sql/internal'
+import { dialects, type Dialect } from '../../src/sql/dialects'
+import { DriverError, type SqlClient } from '../../src/sql/session'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { lockError } from '../lock-error'
 import { type StatementSender, clientOf } from '../statement-sender'
 

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
-import {
-  dialects,
-  tableDefinition,
-  type LockTableOptions,
-  type SqlLockProvider,
-} from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { dialects } from '../../src/sql/dialects'
+import type { LockTableOptions } from '../../src/sql/names'
+import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { tableDefinition } from '../../src/sql/table/definition'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'

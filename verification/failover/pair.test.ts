@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { executeOnce, type LockConfiguration } from '../../src/core/internal'
+import { executeOnce } from '../../src/core/execute-once'
+import type { LockConfiguration } from '../../src/core/lock'
 import { availableBackends } from '../../test/backends'
 import { eventually } from '../../test/eventually'
 import { hasMariaDb } from '../servers/mysql-programs'
