@@ -42,8 +42,8 @@ export default {
   transformIgnorePatterns: [`/node_modules/(?!${ES_MODULES_ONLY.join('|')})`],
   // Microtasks are real while time is not.
   fakeTimers: { doNotFake: ['nextTick', 'queueMicrotask'] },
-  // Against hanging; how fast the machine is must not matter.
-  testTimeout: 180_000,
+  // Ten seconds, unless this file says why a test needs longer.
+  setupFilesAfterEnv: ['<rootDir>/test/jest/time-limits.ts'],
   // Most of the time is spent waiting, for leases to end: in several files, and in several tests of one.
   maxWorkers: 6,
   maxConcurrency: 10,
