@@ -19,7 +19,7 @@ const job = { name: 'job', lockAtMostFor: '1m' }
 it.each([
   { folder: 'migrations', written: migrationFiles },
   { folder: 'prisma', written: prismaFiles },
-])('the files under $folder are what `npm run migrations` writes', ({ folder, written }) => {
+])('the files under $folder are what npm run generate writes', ({ folder, written }) => {
   const root = join(__dirname, '../..', folder)
   const found = readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
