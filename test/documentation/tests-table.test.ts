@@ -1,5 +1,5 @@
-import { readdirSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { mutations } from '../../verification/mutations/mutations'
 import { read, root } from '../project'
@@ -10,67 +10,6 @@ const files = ['test', 'src/testing']
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
   )
   .filter((file) => /\.(test|tsx?|mts)$/.test(file) && !/node_modules|generated|tests-table/.test(file))
-const tests = files
-  .filter((file) => /(\.test|-cases)\.ts$/.test(file))
-  .map((file) => ({ file, text: read(file) }))
-/** `UPDATE_TABLES=1 npx jest test/documentation/tests-table` writes what follows. The rules before it are written by hand. */
-const BEGIN = '## Options and error codes\n'
-
-/** Objects of options in the reports: interfaces with such a name, and literals of a parameter. */
-const OBJECT =
-  /^export interface \w+(?:Options|Configuration)\b.*?^}|(?<=[(, ])(?<!readonly )options\??: \{.*?^ *}\)/gms
-
-/** Each option, and each error code, with what a test looks like that uses it. */
-function namesAndUses(): [name: string, use: RegExp][] {
-  const options = readdirSync(join(root, 'api'))
-    .flatMap((file) => [...read(`api/${file}`).matchAll(OBJECT)])
-    .flatMap(([object]) => {
-      // What is further to the right is part of the value of an option.
-      const [indent = ''] = /(?<=\n) +/.exec(object) ?? []
-      return [...object.matchAll(new RegExp(`^${indent}readonly ([a-z]\\w*)\\??:`, 'gim'))]
-    })
-    .map(([, name = '']) => name)
-  const errors = read('src/core/errors.ts')
-  const codes = [...errors.matchAll(/^ {2}\| '([A-Z_]+)'$/gm)].map(([, code = '']) => code)
-  expect(options.length).toBeGreaterThan(30)
-  expect(codes.length).toBeGreaterThan(5)
-  return [
-    ...[...new Set(options)]
-      .sort()
-      .map((name): [string, RegExp] => [name, new RegExp(`\\b${name}\\b(: |, | }|\\()`, 'g')]),
-    ...codes.map((code): [string, RegExp] => [code, new RegExp(`'${code}'`, 'g')]),
-  ]
-}
-
-/** A link to the test that is named after it, or else uses it most often. */
-function linkTo(name: string, use: RegExp): string {
-  const fileName = `/${name.replace(/[A-Z]/g, '-$&').toLowerCase()}.test.ts`
-  const uses = tests.map(({ file, text }) => ({
-    file,
-    count: file.endsWith(fileName) ? Infinity : [...text.matchAll(use)].length,
-  }))
-  const most = uses.reduce((one, other) => (other.count > one.count ? other : one))
-  return `[${basename(most.file, '.ts')}](../../${most.file})`
-}
-
-it('the page names a test of each option and each error code', () => {
-  const names = namesAndUses()
-  const unused = names.filter(([, use]) => !tests.some(({ text }) => text.search(use) >= 0))
-  expect(unused.map(([name]) => name)).toEqual([])
-  if (process.env['UPDATE_TABLES']) {
-    const [rules = ''] = read(PAGE).split(BEGIN)
-    writeFileSync(
-      join(root, PAGE),
-      `${rules}${BEGIN}\n${names.map(([name, use]) => `- \`${name}\`: ${linkTo(name, use)}\n`).join('')}`,
-    )
-  }
-  const listed = read(PAGE).matchAll(/^- `(\w+)`: \[.*\]\(\.\.\/\.\.\/(.+)\)$/gm)
-  const files = new Map([...listed].map(([, name, file]) => [name, file]))
-  const text = (name: string) => tests.find(({ file }) => file === files.get(name))?.text ?? ''
-  expect([...files.keys()]).toEqual(names.map(([name]) => name))
-  expect(names.filter(([name, use]) => text(name).search(use) < 0).map(([name]) => name)).toEqual([])
-})
-
 it('the page names the tests of each rule, and those that notice its mutants', () => {
   const rules = [...read(PAGE).matchAll(/^- \*\*(\d+)\.\*\* [^:]+: (.+)$/gm)]
   const named = new Map(

@@ -81,7 +81,14 @@ describe.each(Object.entries(entryPoints))('%s', (_, run) => {
     await storage.lock({ name: 'job', lockAtMostFor: '1h' })
     const locks = new FaultyLockProvider(storage)
     const [task, onSkip] = [jest.fn(), jest.fn()]
-    await run({ lockAtMostFor: '1m', wait: { atMost: 30, interval: 5 }, onSkip }, task, locks)
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
+    afterTest(() => jest.useRealTimers())
+    const call = { isOver: false }
+    const over = run({ lockAtMostFor: '1m', wait: { atMost: '3s', interval: '1s' }, onSkip }, task, locks)
+    void over.finally(() => (call.isOver = true))
+    // An application starts before the call waits, so it is not known how often time has to pass.
+    while (!call.isOver) await jest.advanceTimersByTimeAsync(1_000)
+    await over
     expect(onSkip).toHaveBeenCalledWith(expect.objectContaining({ reason: 'held' }))
     expect(locks.calls.length).toBeGreaterThan(1)
     expect(task).not.toHaveBeenCalled()

@@ -24,8 +24,14 @@ const FAULTS: Readonly<Record<FailureKind, () => Promise<never>>> = {
 }
 const KINDS = Object.keys(FAILURES) as FailureKind[]
 
-/** Sessions, each with the ways in which it was given back. */
-let given: string[][]
+interface GivenSession {
+  /** The lines of the sources that asked for it. */
+  readonly opened: string
+  /** How it was given back. */
+  readonly ways: string[]
+}
+
+let given: GivenSession[]
 let isFaulty: (step: string) => boolean
 let fault: () => Promise<never>
 let canEnd: boolean
@@ -35,7 +41,7 @@ const client: SqlClient = {
   async connect() {
     if (isFaulty('connect')) return fault()
     const ways: string[] = []
-    given.push(ways)
+    given.push({ ways, opened: linesOfSources(new Error().stack) })
     const session = await network.connect()
     return {
       execute: (...statement) => {
@@ -52,7 +58,16 @@ const client: SqlClient = {
       ...(canEnd && { end: () => ways.push('end') }),
     }
   },
-  leave: () => Promise.resolve(given.at(-1)?.push('leave')),
+  leave: () => Promise.resolve(given.at(-1)?.ways.push('leave')),
+}
+
+/** The first lines of a stack that are under src, as `sql/calls.ts:12`. */
+function linesOfSources(stack = ''): string {
+  const lines = [...stack.matchAll(/\bat (?:async )?(\S+) .*?[\\/]src[\\/](\S+?:\d+):\d+/g)]
+  return lines
+    .slice(0, 4)
+    .map(([, name, line]) => `by ${name} at src/${line}`)
+    .join(', ')
 }
 
 describe.each(KINDS)('after the failure "%s"', (kind) => {
@@ -87,9 +102,13 @@ describe.each(KINDS)('after the failure "%s"', (kind) => {
     await settle(provider.drain('10s'), 10 * SECOND)
     // Late answers arrive.
     await jest.advanceTimersByTimeAsync(60 * SECOND)
-    // What is left is left besides.
-    const backs = given.map((ways) => ways.filter((way) => way !== 'leave'))
-    expect(backs.filter((ways) => ways.length !== 1)).toEqual([])
+    // A session that is left is left besides.
+    const wrong = given
+      .map(({ opened, ways }) => ({ opened, backs: ways.filter((way) => way !== 'leave') }))
+      .filter(({ backs }) => backs.length !== 1)
+    expect(
+      wrong.map(({ opened, backs }) => `${backs.join(' and ') || 'not given back'}: opened ${opened}`),
+    ).toEqual([])
     expect(given.length).toBeGreaterThan(4)
   })
 })
