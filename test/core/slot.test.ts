@@ -80,7 +80,7 @@ describe('the fencing token', () => {
   })
 })
 
-it('a lock in memory that was last acquired without a slot still remembers its slots, however many names there are', async () => {
+it('a lock in memory that was last acquired without a slot still remembers its slots, with any number of names', async () => {
   const names = Array.from({ length: 300 }, (_, index) => `other ${index}`)
   for (const other of [job, { name: job.name }, ...names.map((name) => ({ name }))])
     await (await provider.lock({ lockAtMostFor: '10m', ...other }))?.unlock()

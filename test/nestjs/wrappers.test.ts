@@ -83,7 +83,7 @@ const start = async (job: JobClass, lockProvider = new InMemoryLockProvider()) =
 
 describe.each(['legacy', 'standard'])('%s decorators', (kind) => {
   test.each(CASES)(
-    '$order, the wrapper is $wrapper: runs once for each due time, again after a failure, and at the start what is due',
+    '$order, the wrapper is $wrapper: runs once for each due time, after a failure, and at the start',
     async ({ parts, decorator }) => {
       const jobOf = (options: Partial<SchedulerLockOptions>, task: () => unknown): JobClass => {
         const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...options })

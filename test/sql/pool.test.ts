@@ -14,12 +14,15 @@ import { hasPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 import { TcpProxy } from '../backends/tcp-proxy'
-import { LIMIT, network, SECOND, settle, useVirtualTime } from './on-virtual-time'
+import { LIMIT, SECOND, settle, useVirtualTime } from './on-virtual-time'
+import type { UnreliableClient } from '../unreliable-client'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 
 /** A pool that counts its sessions and statements. Reads find every lock free, because no write is delivered. */
 class CountingPool implements SqlClient {
+  constructor(private readonly network: UnreliableClient) {}
+
   opened = 0
   sent = 0
   ended = 0
@@ -37,7 +40,7 @@ class CountingPool implements SqlClient {
   async connect() {
     await this.opening()
     this.opened++
-    const session = await network.connect()
+    const session = await this.network.connect()
     return {
       execute: (...all: Parameters<typeof session.execute>) => {
         this.sent++
@@ -97,10 +100,10 @@ describe('the connections of a pool', () => {
     jest.restoreAllMocks()
     return settle(provider.drain(0), LIMIT)
   })
-  useVirtualTime()
+  const world = useVirtualTime()
 
   beforeEach(async () => {
-    pool = new CountingPool()
+    pool = new CountingPool(world.network)
     provider = new SqlLockProvider(pool, writingFirst)
     await (await provider.lock(job))?.unlock()
     Object.assign(pool, { opened: 0, sent: 0, ended: 0, released: 0 })
@@ -263,7 +266,7 @@ describe('the connections of a pool', () => {
   })
 
   it('are ended ten times for a row, and a row of the same name in another table has ten of its own', async () => {
-    await new SqlLockProvider(network, writingFirst, { tableName: 'other' }).table.create()
+    await new SqlLockProvider(world.network, writingFirst, { tableName: 'other' }).table.create()
     const rows = ['shedlock', 'other'].map(
       (tableName) => new SqlLockProvider(pool, writingFirst, { tableName }),
     )

@@ -3,7 +3,7 @@ import { dialects } from '../../src/sql/dialects'
 import { DriverError, type SqlClient } from '../../src/sql/session'
 import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { FAILURES, LostRace, type FailureKind } from '../../src/sql/failures'
-import { LIMIT, network, SECOND, settle, useVirtualTime } from './on-virtual-time'
+import { LIMIT, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 const TIMES_OUT = new Promise<never>(() => undefined)
@@ -31,6 +31,7 @@ interface GivenSession {
   readonly ways: string[]
 }
 
+const world = useVirtualTime()
 let given: GivenSession[]
 let isFaulty: (step: string) => boolean
 let fault: () => Promise<never>
@@ -42,7 +43,7 @@ const client: SqlClient = {
     if (isFaulty('connect')) return fault()
     const ways: string[] = []
     given.push({ ways, opened: linesOfSources(new Error().stack) })
-    const session = await network.connect()
+    const session = await world.network.connect()
     return {
       execute: (...statement) => {
         expect(ways).toEqual([])
@@ -71,8 +72,6 @@ function linesOfSources(stack = ''): string {
 }
 
 describe.each(KINDS)('after the failure "%s"', (kind) => {
-  useVirtualTime()
-
   beforeEach(() => {
     given = []
     isFaulty = () => false

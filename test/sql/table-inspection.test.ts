@@ -34,7 +34,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
   }
 
   it.each(Object.entries({ default: {}, hostile: allowedNames(backend.dialect, hostileNames) }))(
-    'finds nothing wrong with the table of the migration, and lists who holds which lock, by the database clock, with %s names',
+    "finds nothing wrong with the migration's table, and lists who holds which lock, with %s names",
     async (_, options) => {
       const provider = await migrated(options)
       expect(await provider.table.check()).toEqual([])

@@ -161,7 +161,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
   })
 
   if (backend === 'postgres') {
-    it('a lock is not given to the caller if the wait for the synchronous standby was cancelled, and its row is released', async () => {
+    it('a lock whose wait for the synchronous standby was cancelled is not given to the caller, but released', async () => {
       const client = await open('typeorm')
       await client.provider.table.find(name)
       await pair.replicate(false)
