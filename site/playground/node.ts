@@ -50,7 +50,9 @@ Object.assign(globalThis, {
     concat: (chunks: readonly Uint8Array[]) => new Bytes(chunks.flatMap((chunk) => [...chunk])),
     from: (text: string, encoding?: 'base64url') =>
       encoding
-        ? Bytes.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (each) => each.charCodeAt(0))
+        ? new Bytes(
+            [...atob(text.replaceAll('-', '+').replaceAll('_', '/'))].map((each) => each.charCodeAt(0)),
+          )
         : new Bytes(TEXT.encode(text)),
   },
 })

@@ -97,6 +97,9 @@ async function answered(query: string, form?: string) {
 }
 
 self.onmessage = async ({ data: { database, visit } }: MessageEvent<Wanted>) => {
-  if (database) connect(database, (callback) => callback())
+  if (database)
+    connect(database, (callback) => {
+      callback()
+    })
   if (visit) postMessage(await load(visit))
 }
