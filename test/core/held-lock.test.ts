@@ -62,7 +62,7 @@ describe('the acquisition behind a lock', () => {
   })
 
   it.each([new Error('no'), new LockError('DATABASE_ERROR', 'no')])(
-    'is no cause of %p, even if it was a guard',
+    'is no cause of %s, even if it was a guard',
     async (error) => {
       const given = acquisition({ unlock: () => Promise.reject(error) })
       const lock = lockOf(given)

@@ -100,7 +100,7 @@ describe('a listener without a method', () => {
   })
 
   it.each([{}, 'listener', [undefined], [() => undefined], [null]])(
-    'is refused, if listeners is %p',
+    'is refused, if listeners is %s',
     (listeners) => {
       expect(() => new LockingTaskExecutor(storage, { listeners } as object)).toThrow(
         lockError('INVALID_CONFIGURATION', 'listeners must be an array of objects'),

@@ -28,14 +28,14 @@ describe('a slot', () => {
     },
   }
 
-  it.each([1, last, new Date(1), runInNewContext('new Date(1)'), instant])('may be %p', (slot) => {
+  it.each([1, last, new Date(1), runInNewContext('new Date(1)'), instant])('may be %s', (slot) => {
     expect(parseSlot(slot, 'slot')).toBe(slot === last ? last : 1)
   })
 
   it.each([
     ...[NaN, -1, 0, 0.5, Infinity, last + 1, new Date(NaN), '2026-11-21', null, undefined, {}],
     ...[{ epochMilliseconds: '1' }, { epochMilliseconds: NaN }, { epochMilliseconds: -1 }],
-  ])('is refused if it is %p', (slot) => {
+  ])('is refused if it is %s', (slot) => {
     expect(() => parseSlot(slot, 'slot', 'job')).toThrow(
       lockError(
         'INVALID_CONFIGURATION',

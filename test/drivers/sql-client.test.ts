@@ -62,7 +62,7 @@ describe('a SQL client', () => {
     [1n, 1],
     [null, NaN],
     [undefined, NaN],
-  ])('reads a count of %p as %p', async (changed, count) => {
+  ])('reads a count of %s as %s', async (changed, count) => {
     expect(await answering({ rows: [], changed }).execute(statement, {})).toBe(count)
   })
 
@@ -72,7 +72,7 @@ describe('a SQL client', () => {
     [{ severity: 'ERROR', code: '26000' }, '26000'],
     [{ severity: 'FATAL', code: '57P01' }, undefined],
     [{ code: 'ECONNRESET' }, undefined],
-  ])('reports the code of %p', async (properties, code) => {
+  ])('reports the code of %s', async (properties, code) => {
     const error = Object.assign(new Error('no'), properties)
     const failing = sending(drivers.postgres, () => Promise.reject(error))
     await expect(failing.query(statement, {})).rejects.toMatchObject({
@@ -89,7 +89,7 @@ describe('a SQL client', () => {
     ['mysql', { errno: 1040, sqlState: '08004' }],
     ['mysql', { errno: 1203, sqlState: '42000' }],
     ['mysql', { errno: 1226, sqlState: '42000' }],
-  ] as const)('knows that a full server of %s executed nothing: %p', async (name, properties) => {
+  ] as const)('knows that a full server of %s executed nothing: %s', async (name, properties) => {
     const error = Object.assign(new Error('full'), properties)
     const failing = sending(drivers[name], () => Promise.reject(error))
     await expect(failing.query(statement, {})).rejects.toMatchObject({ sent: false, lasts: false })
@@ -101,7 +101,7 @@ describe('a SQL client', () => {
   })
 
   it.each([new DriverError('40001', new Error('no')), new LockError('INVALID_CLIENT', 'no')])(
-    'does not change an error whose meaning the client has already determined: %p',
+    'does not change an error whose meaning the client has already determined: %s',
     async (error) => {
       const failing = sending(drivers.postgres, () => Promise.reject(error))
       await expect(failing.query(statement, {})).rejects.toBe(error)
@@ -121,7 +121,7 @@ describe('a statement', () => {
     [{ errno: 1295 }],
     [{ errno: 1461 }],
     [{ errno: 1615 }],
-  ])('could not be prepared after %p', (error) => {
+  ])('could not be prepared after %s', (error) => {
     expect(isNotPrepared(error)).toBe(true)
   })
 
@@ -133,7 +133,7 @@ describe('a statement', () => {
     [{ code: 'ECONNRESET', message: 'prepared statement' }],
     [{ code: '08P01', message: 'prepared statement' }],
     [{ errno: 1213 }],
-  ])('may have been executed after %p', (error) => {
+  ])('may have been executed after %s', (error) => {
     expect(isNotPrepared(error)).toBe(false)
   })
 })

@@ -174,7 +174,7 @@ describe('the connections of a pool', () => {
     }
   })
 
-  it.each([3, undefined])('that cannot be ended are left by the client, if it can: %p', async (left) => {
+  it.each([3, undefined])('that cannot be ended are left by the client, if it can: %s', async (left) => {
     neverEnd()
     if (left === undefined) Object.assign(pool, { leave: undefined, left })
     let stale = 3
@@ -394,7 +394,7 @@ describe('the connections of a pool', () => {
     [{ ...refusing('closed'), unusable: destroyed }, 'INVALID_CLIENT', /^destroyed$/, 'DriverError: closed'],
     [{ write: changing(0), unusable: destroyed }, 'TIMEOUT', BUSY, 'LostRace: another session was faster'],
     [{ write: changing(undefined) }, 'INVALID_CLIENT', /does not report how many rows/, 'undefined'],
-  ] as const)('fail an acquisition with %p as %s', async (fault, code, message, cause) => {
+  ] as const)('fail an acquisition with %s as %s', async (fault, code, message, cause) => {
     Object.assign(pool, fault)
     const error = await failing(provider.lock({ ...job, slot: 1 }), 5 * SECOND)
     expect(error).toMatchObject({ code, lockName: 'job', message: expect.stringMatching(message) })
