@@ -12,6 +12,11 @@ export interface Driver {
   readonly inAscii?:
     ((text: string, placeholder: string) => { readonly sql: string; readonly value?: string }) | undefined
   /**
+   * Writes into a statement how long the server may wait for a lock on its table, such as that of a migration. Default: nothing, so
+   * it waits for as long as its own settings say.
+   */
+  readonly unwaiting?: ((text: string) => string) | undefined
+  /**
    * Returns the server's code for an error of this driver, as a string.
    *
    * @returns `undefined` if the error is not an answer of the server, or leaves open whether the statement was executed

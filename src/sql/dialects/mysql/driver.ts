@@ -31,6 +31,11 @@ export function mysqlLiteral(text: string): string {
   return `_utf8mb4 x'${Buffer.from(text).toString('hex')}'`
 }
 
+/** Ends a wait for the table's lock: on MariaDB in a comment that MySQL ignores. */
+const MARIADB_WAITS = '/*M! set statement lock_wait_timeout=0 for */'
+/** The same as a hint, which MariaDB ignores. MySQL waits for a second at least, and knows no hint in DDL. */
+const MYSQL_WAITS = '/*+ SET_VAR(lock_wait_timeout=1) */'
+
 /** mysql2 and mariadb. */
 export const mysqlDriver: Driver = {
   placeholder: () => '?',
@@ -38,6 +43,11 @@ export const mysqlDriver: Driver = {
   // bound value yields. A column in another collation could not be compared with it (error 1267), and a key in latin1 would not be
   // used.
   inAscii: (text) => ({ sql: mysqlLiteral(text) }),
+  // The default is a day on MariaDB, and a year on MySQL.
+  unwaiting: (text) =>
+    text
+      .replace(/^(select|update|insert)\b/, `$1 ${MYSQL_WAITS}`)
+      .replace(/^(select|update|insert|create|alter)\b/, `${MARIADB_WAITS} $1`),
   // Only errors of the server have an SQLSTATE. Those of class 08 are mariadb's own, about the connection, except Galera's 1047
   // and the 1040 of a full server.
   errorCode: ({ errno, sqlState, message }: ErrorLike) => {
