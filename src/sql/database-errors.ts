@@ -21,13 +21,16 @@ export function checkColumn(column: string, rows: readonly SqlRow[]): void {
     )
 }
 
+/** The key of `UNFIT` for a session with a clock of its own. */
+export const MOVED_CLOCK = 2
 /** The key of `UNFIT` for a connection with an open transaction. */
 export const IN_TRANSACTION = 3
 
 /** What an app may have set in a session, so that a lock would not be kept, by the value of the column `unfit`; 0 if nothing. */
 export const UNFIT: Readonly<Record<number, string>> = {
   1: 'Autocommit is off, so no other session would see the lock – switch autocommit on for this user or pool.',
-  2: 'This session has a clock of its own, which is not that of other sessions, so two callers could hold one lock – let the app run set timestamp = default before it gives a connection back to its pool.',
+  [MOVED_CLOCK]:
+    'This session has a clock of its own, which is not that of other sessions, so two callers could hold one lock – let the app run set timestamp = default before it gives a connection back to its pool.',
   [IN_TRANSACTION]:
     'This connection has an open transaction, whose rollback would undo the lock – let the app commit or roll back before it gives a connection back to its pool.',
 }

@@ -65,6 +65,12 @@ export const mysqlTable: TableDialect = {
   // ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR
   denied: ['1044', '1142', '1143'],
   session: sql`connection_id()`,
+  engineOf: (schema, table) => sql`
+    select engine as engine from information_schema.tables
+    where table_schema = coalesce(${schema}, database()) and table_name = ${table}`,
+  isInTransaction: sql`select coalesce(/*M! @@in_transaction + 0, */ -1) as is_open`,
+  // Without SESSION it is for the next transaction, so it fails in this one (1568); the value is what it is already.
+  failsInTransaction: sql`set @@transaction_isolation = @@session.transaction_isolation`,
   settings: [
     {
       name: 'read-only server',
