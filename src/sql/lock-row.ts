@@ -141,7 +141,7 @@ export class LockRow implements Acquisition {
       return this.#release(attempt, { outcome, ranFor: ended - this.#acquired, keepFor, heldFor })
     }
     const release = async (attempt: Attempt) => {
-      // A release that keeps nothing ends the lease by any clock.
+      // A release that keeps nothing ends the lease by the holder's clock, if the session has another one.
       if (outcome !== 'unused' && this.#atLeast.remaining() > 0) await this.#examine(attempt)
       return this.#checked(attempt, await send(attempt))
     }
@@ -227,7 +227,15 @@ export class LockRow implements Acquisition {
     const { name, lockedBy } = this
     const statement = !this.#hasSlot ? release : run ? releaseSlot : releaseUnused
     const keepFor = run?.keepFor ?? 0
-    return attempt.changes(statement, { name, lockedBy, unlockedBy: endedOwner(lockedBy, run), keepFor })
+    const left = Math.floor(this.lease.left())
+    const givenUp = left - Math.min(keepFor, Math.max(left, 0))
+    return attempt.changes(statement, {
+      name,
+      lockedBy,
+      unlockedBy: endedOwner(lockedBy, run),
+      keepFor,
+      givenUp,
+    })
   }
 
   /** Leaves the row to be released in the background. @param longest how long the row may be held */

@@ -2,7 +2,16 @@ import { LAST_TIME } from '../core/internal'
 import type { AcquireStep } from './acquire'
 import { MOVED_CLOCK } from './database-errors'
 import type { LockDialect } from './dialect'
-import { as, lockSql, sessionColumns, textAs, unfitColumn, updateLock, type Update } from './expressions'
+import {
+  as,
+  lockSql,
+  sessionColumns,
+  textAs,
+  unfitColumn,
+  updateLock,
+  type LockSql,
+  type Update,
+} from './expressions'
 import type { TableSql } from './names'
 import { pinByWrite } from './pin'
 import { COLUMN } from './results'
@@ -19,9 +28,7 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
   const { table, lockUntil, lockedAt, lockedBy, now, isNamed, isOwn, isOwnHeld, commits } = lock
   const kept = dialect.plus(now, parameter('keepFor'))
   const unlockedBy = dialect.text(parameter('unlockedBy'))
-  const end = dialect.hasGreatest
-    ? sql`greatest(${now}, least(${kept}, ${lockUntil}))`
-    : sql`case when ${kept} < ${lockUntil} then ${kept} when ${lockUntil} > ${now} then ${lockUntil} else ${now} end`
+  const end = endOfLease(dialect, lock, kept)
   const released = sql`${lockUntil} = ${end}, ${lockedBy} = ${unlockedBy}`
   const counted = dialect.counted ?? ((write: Sql): Sql => write)
   const update = (assignments: Sql, condition: Sql, more?: Pick<Update, 'mayBeLost'>): Sql =>
@@ -105,6 +112,20 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
 /** Ends a condition that compares a time with the clock of the session, which may be another one than the server's. */
 function isByServerClock({ unfit }: LockDialect): Sql {
   return unfit ? sql` and ${unfit} <> ${raw(String(MOVED_CLOCK))}` : sql``
+}
+
+/**
+ * When a lease ends that is released: after `keepFor`, but never later than it would have ended. Where a session may have another clock,
+ * the lease ends no later than by the holder's own clock.
+ */
+function endOfLease(dialect: LockDialect, { now, lockUntil }: LockSql, kept: Sql): Sql {
+  if (dialect.unfit) {
+    const byHolder = dialect.plus(lockUntil, sql`(0 - ${parameter('givenUp')})`)
+    return sql`case when ${kept} < ${byHolder} then ${kept} else ${byHolder} end`
+  }
+  return dialect.hasGreatest
+    ? sql`greatest(${now}, least(${kept}, ${lockUntil}))`
+    : sql`case when ${kept} < ${lockUntil} then ${kept} when ${lockUntil} > ${now} then ${lockUntil} else ${now} end`
 }
 
 /**
