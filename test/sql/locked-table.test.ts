@@ -9,7 +9,7 @@ import { lockRow } from './lock-row'
 import { idsOf, servers } from './server-sessions'
 
 const POOL_SIZE = 10
-/** MySQL waits for a second at least, and the first attempt may take half of this. */
+/** MySQL waits for a second at least. */
 const timeLimit = '4s'
 const lockAtMostFor = '5m'
 
@@ -86,8 +86,8 @@ describeBackends(servers())('a table that another session keeps locked, by $titl
     const results = await run()
     expect(results).toEqual(Object.fromEntries(Object.keys(calls).map((title) => [title, refused])))
     await eventually(async () => expect(await idsOf(client.observer, each.sessions.waiting)).toEqual([]))
-    // pg's pool closes the connection of a statement that failed.
-    if (!isPostgres)
+    // pg's pool closes the connection of a statement that failed. On MySQL, the time limit may cut the last attempt short.
+    if (each.backend === 'mariadb')
       expect(await idsOf(client.observer, each.sessions.all)).toEqual(expect.arrayContaining(before))
     await unblock?.()
     await provider.drain()
