@@ -31,7 +31,7 @@ export interface Driver {
 /** The properties that the drivers set on their errors. */
 export type ErrorLike = Partial<
   Record<'name' | 'message' | 'code' | 'errno' | 'number' | 'class' | 'severity' | 'sqlState', unknown> &
-    Record<'details' | 'errors', unknown>
+    Record<'details' | 'errors' | 'errcode', unknown>
 >
 
 /** Codes that occur only while connecting; others also occur when a connection breaks. */

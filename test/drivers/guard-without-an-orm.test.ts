@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3'
 import { createConnection } from 'mysql2/promise'
 import { Client, Pool, type PoolClient } from 'pg'
+import { DataSource } from 'typeorm'
 import { expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/internal'
 import { drivers, sqlClient } from '../../src/drivers/internal'
@@ -10,6 +10,7 @@ import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { lockError } from '../lock-error'
+import { onSqlite, type SqliteFile } from './on-sqlite'
 import { lockRow } from '../sql/lock-row'
 
 const JOB = { name: 'close-day', lockAtMostFor: '10m' }
@@ -78,15 +79,14 @@ const CONNECTIONS: Readonly<Record<string, (url: string) => Promise<Connection>>
   'mysql2, prepared, on mariadb': async (url) => mysql2(url, 'execute'),
   'mysql2, unprepared, on mysql': async (url) => mysql2(url, 'query'),
   'mysql2, prepared, on mysql': async (url) => mysql2(url, 'execute'),
-  'better-sqlite3 on sqlite': (url) => {
-    const file = new Database(url)
-    const ofFile = sqlClient(drivers.sqlite, (text, values) => {
-      const statement = file.prepare(text)
-      if (statement.reader) return Promise.resolve({ rows: statement.all(...values) as [] })
-      return Promise.resolve({ rows: [], changed: statement.run(...values).changes })
-    })
-    const query = (statement: string): Promise<unknown> => Promise.resolve(file.exec(statement))
-    return Promise.resolve({ sqlClient: ofFile, query, close: async () => file.close() })
+  'better-sqlite3 on sqlite': async (database) => {
+    const dataSource = await new DataSource({ type: 'better-sqlite3', database }).initialize()
+    const { databaseConnection: file } = dataSource.driver as unknown as { databaseConnection: SqliteFile }
+    return {
+      sqlClient: onSqlite(file),
+      query: (statement) => Promise.resolve(file.exec(statement)),
+      close: () => dataSource.destroy(),
+    }
   },
 }
 
@@ -94,9 +94,9 @@ async function mysql2(url: string, method: 'query' | 'execute'): Promise<Connect
   const connection = await createConnection(url)
   return {
     sqlClient: sqlClient(drivers.mysql, async (text, values) => {
-      const [result] = await connection[method](text, values)
-      if (Array.isArray(result)) return { rows: result as [] }
-      return { rows: [], changed: result.affectedRows }
+      const [result] =
+        method === 'query' ? await connection.query(text, values) : await connection.execute(text, values)
+      return 'affectedRows' in result ? { rows: [], changed: result.affectedRows } : { rows: result as [] }
     }),
     query: (statement) => connection.query(statement),
     close: () => connection.end(),

@@ -1,5 +1,7 @@
 -- The SQL of the dialect mysql. Values are bound; here each has its name after a colon.
 
+-- The driver adds how long the server may wait for a lock on the table: /*M! set statement lock_wait_timeout=0 for */ select /*+ SET_VAR(lock_wait_timeout=1) */ …
+
 ---- acquire
 -- Acquires a lock without a slot.
 -- Round trips: 1 if it is refused, 2 if its row is free, 4 if it has no row yet.
