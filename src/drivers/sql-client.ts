@@ -128,11 +128,11 @@ class RenderingSession implements SqlSession {
 }
 
 function rendered(
-  { unwaiting = (text) => text }: Driver,
+  { settled = (text) => text }: Driver,
   statement: Sql,
   placeholder: Driver['placeholder'],
 ): string {
-  return unwaiting(render(statement, placeholder))
+  return settled(render(statement, placeholder))
 }
 
 /** @param sent whether the statement may have been sent: otherwise there was no connection for it */

@@ -12,10 +12,10 @@ export interface Driver {
   readonly inAscii?:
     ((text: string, placeholder: string) => { readonly sql: string; readonly value?: string }) | undefined
   /**
-   * Writes into a statement how long the server may wait for a lock on its table, such as that of a migration. Default: nothing, so
-   * it waits for as long as its own settings say.
+   * Writes settings into a statement that hold for it alone: how long the server may wait for a lock on its table, such as that of a
+   * migration, and that it returns all rows. Default: the session's settings hold.
    */
-  readonly unwaiting?: ((text: string) => string) | undefined
+  readonly settled?: ((text: string) => string) | undefined
   /**
    * Returns the server's code for an error of this driver, as a string.
    *

@@ -133,10 +133,10 @@ it.each(Object.values(dialects))('sends the same SQL to $name as before', (diale
   // The SQL of MariaDB is that of MySQL.
   const name = dialect.name === 'mariadb' ? 'mysql' : dialect.name
   const file = join(__dirname, 'golden', `${name}.sql`)
-  const waits = dialect.driver.unwaiting?.('select …')
+  const settled = dialect.driver.settled?.('select …')
   const sql = [
     `-- The SQL of the dialect ${name}. Values are bound; here each has its name after a colon.`,
-    ...(waits ? [`-- The driver adds how long the server may wait for a lock on the table: ${waits}`] : []),
+    ...(settled ? [`-- The driver adds settings that hold for the statement alone: ${settled}`] : []),
     ...sections(dialect),
   ].join('\n\n')
   if (process.env['UPDATE_GOLDEN']) writeFileSync(file, `${sql}\n`)

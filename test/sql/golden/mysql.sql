@@ -1,6 +1,6 @@
 -- The SQL of the dialect mysql. Values are bound; here each has its name after a colon.
 
--- The driver adds how long the server may wait for a lock on the table: /*M! set statement lock_wait_timeout=0 for */ select /*+ SET_VAR(lock_wait_timeout=1) */ …
+-- The driver adds settings that hold for the statement alone: /*M! set statement lock_wait_timeout=0,sql_select_limit=18446744073709551615 for */ select /*+ SET_VAR(lock_wait_timeout=1) SET_VAR(sql_select_limit=18446744073709551615) */ …
 
 ---- acquire
 -- Acquires a lock without a slot.

@@ -78,7 +78,8 @@ export const mysqlTable: TableDialect = {
       // From MariaDB 12 on also NO_LOCK, which refuses even more.
       wrong: /^(?!(0|off)$)/i,
       severity: 'error',
-      message: 'it is a replica or a former primary, and accepts no lock – connect to the primary',
+      message:
+        'it accepts no lock – connect to the primary, if this is a replica or a former primary; otherwise find out who switched read_only on, as some hosts do when the disk is full',
     },
     {
       name: 'privilege to write in spite of read_only',
