@@ -41,7 +41,8 @@ interface Load {
 }
 
 async function measure(orm: Orm, server: ServerName, { seconds, pool, calls }: Load) {
-  const { url, observer, drop } = await createDatabase(server)
+  const database = await createDatabase(server)
+  const { url, observer } = database
   const ids = async (statement: string): Promise<string[]> =>
     (await observer.query<{ id: unknown }[]>(statement)).map(({ id }) => String(id))
   const app = await openApp(orm, server, url, pool)
@@ -59,14 +60,20 @@ async function measure(orm: Orm, server: ServerName, { seconds, pool, calls }: L
   let unanswered = 0
   const times: number[] = []
   const outcomes = new Map<string, number>()
-  const count = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+  const count = (outcome: string): void => {
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+  }
   const until = performance.now() + seconds * 1_000
   const locking = async (): Promise<void> => {
     for (let due = performance.now(); due < until; due += 1_000 / calls) {
       await sleep(Math.max(0, due - performance.now()))
       app.provider.lock(job).then(
-        (lock) => count(lock ? 'acquired' : 'held'),
-        (error: unknown) => count(error instanceof LockError ? error.code : String(error)),
+        (lock) => {
+          count(lock ? 'acquired' : 'held')
+        },
+        (error: unknown) => {
+          count(error instanceof LockError ? error.code : String(error))
+        },
       )
     }
   }
@@ -80,12 +87,15 @@ async function measure(orm: Orm, server: ServerName, { seconds, pool, calls }: L
           unanswered--
           times.push(performance.now() - began)
         },
-        () => count('select 1 failed'),
+        () => {
+          count('select 1 failed')
+        },
       )
     }
   }
   const watching = async (): Promise<void> => {
-    for (; performance.now() < until; await sleep(250)) {
+    while (performance.now() < until) {
+      await sleep(250)
       alive.clear()
       for (const id of await ids(SESSIONS[server].all)) {
         seen.add(id)
@@ -102,7 +112,7 @@ async function measure(orm: Orm, server: ServerName, { seconds, pool, calls }: L
   await blocker.release()
   await Promise.race([app.provider.drain('5s'), sleep(10_000)])
   await Promise.race([app.close(), sleep(5_000)])
-  await drop()
+  await database.drop()
   return {
     server,
     orm,

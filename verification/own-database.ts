@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { DataSource, type DataSourceOptions } from 'typeorm'
+import { DataSource } from 'typeorm'
 import type { SqlLockProvider, SqlLockProviderOptions } from '../src/sql/internal'
 import { prismaLockProvider } from '../src/prisma/internal'
 import { createShedLockMigration, typeOrmLockProvider } from '../src/typeorm/internal'
@@ -40,7 +40,7 @@ export async function createDatabase(server: ServerName): Promise<OwnDatabase> {
   const name = `shedlock_${randomBytes(6).toString('hex')}`
   const url = new URL(SERVERS[server])
   const open = async (more: object = {}): Promise<DataSource> =>
-    new DataSource({ type: server, url: url.href, ...more } as DataSourceOptions).initialize()
+    new DataSource({ type: server, url: url.href, ...more }).initialize()
   const admin = await open()
   await admin.query(`create database ${name}`)
   url.pathname = `/${name}`
@@ -66,7 +66,7 @@ export async function openApp(
       type: server,
       url: url.href,
       poolSize,
-    } as DataSourceOptions).initialize()
+    }).initialize()
     return {
       provider: typeOrmLockProvider(dataSource, options),
       query: (statement) => dataSource.query(statement),

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { DataSource, type DataSourceOptions } from 'typeorm'
+import { DataSource } from 'typeorm'
 import { root } from '../test/project'
 import { TcpProxy } from '../test/backends/tcp-proxy'
 import { number, parse, runHarness } from './options'
@@ -45,7 +45,8 @@ async function measure(orm: Orm, server: ServerName, death: Death, rounds: numbe
   const outcomes = new Map<string, number>()
   const times: number[] = []
   for (let round = 0; round < rounds; round++) {
-    const { url, drop } = await createDatabase(server)
+    const database = await createDatabase(server)
+    const { url } = database
     const proxy = await TcpProxy.listen(Number(url.port))
     const behind = new URL(url)
     behind.port = String(proxy.port)
@@ -72,7 +73,7 @@ async function measure(orm: Orm, server: ServerName, death: Death, rounds: numbe
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
     await Promise.race([app.close().catch(() => undefined), later(2_000)])
     await proxy.close()
-    await drop().catch(() => dropByForce(server, url))
+    await database.drop().catch(() => dropByForce(server, url))
   }
   return `${server}; ${orm}; ${death}: ${JSON.stringify(Object.fromEntries(outcomes))}; p50 ${quantile(times, 0.5).toFixed(0)} ms, longest ${Math.max(0, ...times).toFixed(0)} ms`
 }
@@ -80,7 +81,7 @@ async function measure(orm: Orm, server: ServerName, death: Death, rounds: numbe
 const later = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 async function dropByForce(server: ServerName, url: URL): Promise<void> {
-  const admin = await new DataSource({ type: server, url: SERVERS[server] } as DataSourceOptions).initialize()
+  const admin = await new DataSource({ type: server, url: SERVERS[server] }).initialize()
   const force = server === 'postgres' ? ' with (force)' : ''
   await admin.query(`drop database if exists ${url.pathname.slice(1)}${force}`)
   await admin.destroy()
@@ -98,5 +99,4 @@ async function main(args: readonly string[]): Promise<void> {
   process.exit()
 }
 
-process.on('uncaughtException', (error) => console.error(`Nobody caught: ${error.message}`))
 void runHarness(USAGE, main)
