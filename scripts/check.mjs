@@ -125,9 +125,9 @@ await Promise.all(
       if (code !== 0 || wanted.length > 0) console.log(output)
       if (code !== 0) return void (process.exitCode = 1)
       memory[step] = Object.fromEntries([...current].filter(([file]) => files.test(file)))
+      if (isCi) return
+      // At once, so that a run that is interrupted has not been in vain.
+      mkdirSync(dirname(MEMORY), { recursive: true })
+      writeFileSync(MEMORY, JSON.stringify(memory))
     }),
 )
-if (!isCi) {
-  mkdirSync(dirname(MEMORY), { recursive: true })
-  writeFileSync(MEMORY, JSON.stringify(memory))
-}
