@@ -1,4 +1,4 @@
-import { Injectable, type ModuleMetadata } from '@nestjs/common'
+import { Injectable, Module, type ModuleMetadata } from '@nestjs/common'
 import { getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typeorm'
 import { DataSource, type Repository } from 'typeorm'
 import { describe, expect, test } from '@jest/globals'
@@ -130,6 +130,21 @@ describe('The module finds the client of its locks', () => {
     await start({ providers: [{ provide: PrismaService, useValue: prisma }] }, { lockProvider })
     expect(clients).toEqual([prisma])
     expect(prismaLockProvider(clients[0] as never).description).toBe('the table shedlock (sqlite)')
+  })
+
+  test('of a class that several modules list, one', async () => {
+    class PrismaService {
+      async $connect(): Promise<void> {}
+      async $executeRawUnsafe(): Promise<void> {}
+    }
+    @Module({ providers: [{ provide: PrismaService, useValue: new PrismaService() }] })
+    class Database {}
+    @Module({ providers: [PrismaService] })
+    class Audit {}
+    const { clients, lockProvider } = spy()
+    const application = await start({ imports: [Database, Audit] }, { lockProvider })
+    expect(clients).toEqual([application.select(Database).get(PrismaService)])
+    expect(clients).not.toContain(application.select(Audit).get(PrismaService))
   })
 
   test('before the module is initialised, for a lock that another asks for in onModuleInit', async () => {
