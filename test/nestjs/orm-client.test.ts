@@ -134,8 +134,8 @@ describe('The module finds the client of its locks', () => {
 
   test('of a class that several modules list, one', async () => {
     class PrismaService {
-      async $connect(): Promise<void> {}
-      async $executeRawUnsafe(): Promise<void> {}
+      $connect = (): Promise<void> => Promise.resolve()
+      $executeRawUnsafe = this.$connect
     }
     @Module({ providers: [{ provide: PrismaService, useValue: new PrismaService() }] })
     class Database {}
