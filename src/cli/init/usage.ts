@@ -97,7 +97,7 @@ process.once('SIGTERM', async () => {
 `
   return {
     scheduler: name && `${name} ${version}`.trim(),
-    what: 'Lock each job, and release its lock at a shutdown, where you start the jobs:',
+    what: 'Lock each job that one instance is to run, and release its lock at a shutdown, where you start the jobs:',
     code: code.trimStart(),
   }
 }
@@ -128,7 +128,7 @@ app.enableShutdownHooks()
 `
   return {
     scheduler: hasSchedule ? `@nestjs/schedule ${project.version('@nestjs/schedule')}` : undefined,
-    what: 'Import the module, and lock each job:',
+    what: 'Import the module, and lock each job that one instance is to run:',
     code,
   }
 }
@@ -145,7 +145,7 @@ await executor.executeWithLock(
 )
 await executor.shutdown()${closing(plan)}
 `
-  return { scheduler: `bree ${project.version('bree')}`, what: 'Lock each job in its worker:', code }
+  return { scheduler: `bree ${project.version('bree')}`, what: 'Lock each job that one instance is to run, in its worker:', code }
 }
 
 function closing({ close }: Plan, indentation = ''): string {
