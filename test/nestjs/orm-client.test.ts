@@ -143,8 +143,12 @@ describe('The module finds the client of its locks', () => {
     class Audit {}
     const { clients, lockProvider } = spy()
     const application = await start({ imports: [Database, Audit] }, { lockProvider })
-    expect(clients).toEqual([application.select(Database).get(PrismaService)])
-    expect(clients).not.toContain(application.select(Audit).get(PrismaService))
+    const [one, other] = [Database, Audit].map((module) =>
+      application.select(module).get(PrismaService, { strict: true }),
+    )
+    expect(one).not.toBe(other)
+    expect(clients).toHaveLength(1)
+    expect(clients[0]).toBe(one)
   })
 
   test('before the module is initialised, for a lock that another asks for in onModuleInit', async () => {
