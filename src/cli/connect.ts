@@ -92,7 +92,7 @@ async function connect({
   }
   if (url === undefined) checkSame('DATABASE_URL')
   const given = url ?? process.env['DATABASE_URL'] ?? ''
-  const address = given === '' ? await urlOfPrisma(checkSame) : given
+  const address = given === '' ? await urlOfPrisma(checkSame) : await urlAsPrismaReadsIt(given)
   const [, unknown] = /\$\{(\w+)/.exec(address) ?? []
   if (unknown !== undefined)
     throw wrongUsage(
@@ -116,9 +116,21 @@ async function urlOfPrisma(checkSame: (name: string) => void): Promise<string> {
   )
 }
 
+/** The project's schema is looked for only if the URL names a file that is not in this folder. */
+async function urlAsPrismaReadsIt(url: string): Promise<string> {
+  const path = relativeFile(url)
+  if (path === undefined || existsSync(path)) return url
+  const prisma = await prismaProject(new Project())
+  return prisma ? fileOfSchema(url, prisma.schema) : url
+}
+
+function relativeFile(url: string): string | undefined {
+  return /^file:(?!\/)([^?]*)/.exec(url)?.[1]
+}
+
 /** Prisma's engines, unlike its adapters, look for a relative file beside the schema. */
 function fileOfSchema(url: string, schema: string): string {
-  const [, path] = /^file:(?!\/)([^?]*)/.exec(url) ?? []
+  const path = relativeFile(url)
   if (path === undefined || existsSync(path)) return url
   const beside = join(dirname(schema), path)
   return existsSync(beside) ? `file:${beside}` : url

@@ -41,6 +41,18 @@ interface EntityMetadata {
   }[]
 }
 
+const noLog = (): undefined => undefined
+
+/** Standard output is for what was asked. Options without a logger would not replace that of the file. */
+const SILENT_LOGGER = {
+  logQuery: noLog,
+  logQueryError: noLog,
+  logQuerySlow: noLog,
+  logSchemaBuild: noLog,
+  logMigration: noLog,
+  log: noLog,
+}
+
 /** Connects with the DataSource that a file exports, as TypeORM's own command line does. */
 export async function connectDataSource(file: string, options: LockTableOptions) {
   const dataSource = await load(file)
@@ -58,7 +70,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
       migrationsRun: false,
       dropSchema: false,
       subscribers: [],
-      logging: false,
+      logger: SILENT_LOGGER,
     })
     if (!dataSource.isInitialized) await dataSource.initialize()
   } catch (error) {

@@ -114,6 +114,15 @@ exports.CreateShedLockDATE = class CreateShedLockDATE extends createShedLockMigr
       { 'src/db/migrations/DATE-CreateShedLock.ts': CLASS },
     ],
     [
+      'into the one of several folders that the DataSource names',
+      {
+        'migration/1715028537217-A.ts': migration(1715028537217),
+        'migration-backup/1615028537217-B.ts': migration(1615028537217),
+        'src/data-source.ts': "export const source = new DataSource({ migrations: ['migration/*.ts'] })",
+      },
+      { 'migration/DATE-CreateShedLock.ts': CLASS },
+    ],
+    [
       'for each database',
       {
         'db/mysql/1715028537217-A.ts': migration(1715028537217),
@@ -345,12 +354,57 @@ describe('shedlock-orm init', () => {
     expect(stderr).toMatch(message)
   })
 
-  it("prints the package manager's command, unless the package is installed", async () => {
-    const dependencies = { typeorm: '1.1.1', '@nestjs/core': '12', '@nestjs/schedule': '12' }
-    const files = { 'package.json': JSON.stringify({ dependencies }), 'pnpm-lock.yaml': '' }
-    expect((await init(project(files))).stdout).toContain('pnpm add shedlock-orm cron\n')
-    expect((await init(project({ 'package.json': TYPEORM }))).stdout).not.toContain('Install')
+  const NEST = { typeorm: '1.1.1', '@nestjs/core': '12', '@nestjs/schedule': '12' }
+
+  it.each<[string, Files, string]>([
+    [
+      "with the project's package manager",
+      { 'package.json': JSON.stringify({ dependencies: NEST }), 'pnpm-lock.yaml': '' },
+      'pnpm add shedlock-orm cron\n',
+    ],
+    ['beside the package itself', { 'package.json': packageWith(NEST), 'yarn.lock': '' }, 'yarn add cron\n'],
+  ])('prints how to install what is missing, %s', async (_, files, command) => {
+    expect((await init(project(files))).stdout).toContain(`1. Install what is missing:\n\n   ${command}`)
   })
+
+  it('prints no such command if nothing is missing', async () => {
+    const { stdout } = await init(project({ 'package.json': packageWith({ ...NEST, cron: '4.4.0' }) }))
+    expect(stdout).not.toContain('Install')
+  })
+
+  it("finds the package manager of a package's workspace", async () => {
+    const dependencies = { '@prisma/client': '5.22.0' }
+    const workspace = project({
+      'yarn.lock': '',
+      'apps/server/package.json': JSON.stringify({ dependencies }),
+      'apps/server/prisma/schema.prisma': SCHEMA,
+    })
+    const { stdout } = await init(join(workspace, 'apps/server'))
+    expect(stdout).toContain('yarn add shedlock-orm\n')
+    expect(stdout).toContain('yarn add --dev pg\n')
+  })
+
+  it.each<[string, Files, string[], string]>([
+    ['none', { '@prisma/client': '6.9.0' }, [], 'npm install --save-dev pg\n   npx shedlock-orm doctor\n'],
+    [
+      'an adapter',
+      { '@prisma/client': '7.10.0', '@prisma/adapter-pg': '7.10.0' },
+      [],
+      '\n\n   npx shedlock-orm doctor\n',
+    ],
+    [
+      'the driver of another package',
+      { '@prisma/client': '6.9.0' },
+      ['pg'],
+      '\n\n   npx shedlock-orm doctor\n',
+    ],
+  ])(
+    'prints how to install the driver of the command line for Prisma with %s',
+    async (_, dependencies, packages, command) => {
+      const files = { 'package.json': packageWith(dependencies), 'prisma/schema.prisma': SCHEMA }
+      expect((await init(project(files, ...packages))).stdout).toContain(command)
+    },
+  )
 })
 
 /** What the printed lines take for granted, and the types of packages that are not installed here. */
@@ -428,7 +482,7 @@ describe('the lines that shedlock-orm init prints', () => {
 
   it.each([
     ['node-cron', '3.0.3', /lockAtLeastFor: '1m'.*job\.stop\(\)/s],
-    ['node-cron', '4.0.0', /slot: \(\{ date \}\) => date.*await job\.destroy\(\)/s],
+    ['node-cron', '4.0.0', /slotOf \} from.*slot: slotOf,.*await job\.destroy\(\)/s],
     ['croner', '9.1.0', /lockAtLeastFor: '1m'/],
     ['cron', '3.5.0', /new CronJob\('[^']*', send, null, true\)/],
   ])('fit the version: %s %s, in a project without TypeScript', async (scheduler, version, lines) => {

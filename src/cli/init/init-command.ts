@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Argument, type Command } from 'commander'
 import type { LockTableOptions } from '../../sql/internal'
@@ -130,23 +130,30 @@ function preview({ file, text, appends = false }: Write): void {
   )
 }
 
+const NPM = ['npm install', 'npm install --save-dev'] as const
+
+/** How package managers install a package for the app, and for its development, by their lock files. */
+const MANAGERS: Readonly<Record<string, readonly [add: string, addForDevelopment: string]>> = {
+  'package-lock.json': NPM,
+  'pnpm-lock.yaml': ['pnpm add', 'pnpm add --save-dev'],
+  'yarn.lock': ['yarn add', 'yarn add --dev'],
+  'bun.lock': ['bun add', 'bun add --dev'],
+  'bun.lockb': ['bun add', 'bun add --dev'],
+}
+
+/** In a workspace the lock file is in a folder above. */
+function managerOf(folder: string): readonly [add: string, addForDevelopment: string] {
+  const [, manager] = Object.entries(MANAGERS).find(([file]) => existsSync(join(folder, file))) ?? []
+  const parent = dirname(folder)
+  return manager ?? (parent === folder ? NPM : managerOf(parent))
+}
+
 function installation(project: Project): Step[] {
-  if (project.has('shedlock-orm')) return []
-  const managers = {
-    'pnpm-lock.yaml': 'pnpm add',
-    'yarn.lock': 'yarn add',
-    'bun.lock': 'bun add',
-    'bun.lockb': 'bun add',
-  }
-  const [, command = 'npm install'] = Object.entries(managers).find(([file]) => project.exists(file)) ?? []
-  const needsCron = project.has('@nestjs/schedule') && !project.has('cron')
-  return [
-    {
-      what: 'Install the package:',
-      code: `${command} shedlock-orm${needsCron ? ' cron' : ''}\n`,
-      language: 'sh',
-    },
-  ]
+  const needed = ['shedlock-orm', ...(project.has('@nestjs/schedule') ? ['cron'] : [])]
+  const missing = needed.filter((name) => !project.has(name))
+  if (missing.length === 0) return []
+  const [add] = managerOf(project.root)
+  return [{ what: 'Install what is missing:', code: `${add} ${missing.join(' ')}\n`, language: 'sh' }]
 }
 
 /** Passes the provider the names of the table. */
@@ -158,15 +165,16 @@ function withNames(code: string, { provider: { name, client } }: Plan, names: Lo
     .replace(`lockProvider: ${name}`, `lockProvider: (client) => ${name}(client, ${options})`)
 }
 
-function check(project: Project, { dataSource, variables = ['DATABASE_URL'] }: Plan): Step {
+function check(project: Project, { dataSource, driver, variables = ['DATABASE_URL'] }: Plan): Step {
   const file = usualFileWith(variables)
   const env = file === undefined ? '' : ` --env ${file}`
   const isCompiled = dataSource !== undefined && !/\.[cm]?ts$/.test(dataSource)
   const loader = isCompiled || dataSource === undefined ? '' : loaderOf(project)
   const source = dataSource === undefined ? '' : ` -d ${dataSource}`
+  const [, addForDevelopment] = managerOf(project.root)
   return {
-    what: 'Check the table and the connection:',
-    code: `${loader}npx shedlock-orm doctor${source}${env}\n`,
+    what: `Check the table and the connection${driver === undefined ? '' : ', for which the command line needs a driver'}:`,
+    code: `${driver === undefined ? '' : `${addForDevelopment} ${driver}\n`}${loader}npx shedlock-orm doctor${source}${env}\n`,
     language: 'sh',
   }
 }

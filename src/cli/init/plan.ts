@@ -28,6 +28,8 @@ export interface Plan {
   readonly close?: string
   /** The file of TypeORM's DataSource. */
   readonly dataSource?: string | undefined
+  /** The package of a driver that the command line lacks. */
+  readonly driver?: string | undefined
   /** The variables that name the database. */
   readonly variables?: readonly string[]
 }

@@ -6,6 +6,7 @@ import type { LockTableOptions } from '../../sql/internal'
 import { wrongUsage } from '../command-error'
 import { prismaProject, type PrismaProject } from '../prisma-project'
 import type { Project } from '../project'
+import { missingDriver } from '../url-connection'
 import type { Plan, Step, Write } from './plan'
 
 const PROVIDERS: readonly string[] = [
@@ -69,6 +70,7 @@ export async function prismaPlan(
     steps,
     provider: { entry: 'prisma', name: 'prismaLockProvider', client: 'prisma' },
     close: 'prisma.$disconnect()',
+    driver: missingDriver(project, provider),
     ...(variable !== undefined && { variables: [variable] }),
   }
 }

@@ -93,12 +93,18 @@ function foldersFor(
   sources: readonly Source[],
 ): readonly string[] {
   if (wanted !== undefined) return foldersAt(wanted, migrations)
-  const folders = foldersOf(migrations)
-  return folders.length > 0 ? folders : sources.flatMap((source) => folderIn(project, source)).slice(0, 1)
+  const named = sources.flatMap((source) => folderIn(project, source))
+  const folders = foldersOf(migrations, named)
+  return folders.length > 0 ? folders : named.slice(0, 1)
 }
 
-/** Where the migrations are. @throws CommandError if it is a choice */
-function foldersOf(all: readonly Migration[]): readonly string[] {
+/**
+ * Where the migrations are.
+ *
+ * @param named the folders that the project's DataSources name
+ * @throws CommandError if it is a choice
+ */
+function foldersOf(all: readonly Migration[], named: readonly string[]): readonly string[] {
   const ofApp = all.filter(({ file }) => !NOT_OF_THE_APP.test(file))
   const migrations = ofApp.length > 0 ? ofApp : all
   const folders = [...new Set(migrations.map(({ file }) => dirname(file)))]
@@ -112,6 +118,9 @@ function foldersOf(all: readonly Migration[]): readonly string[] {
     const [newest] = [...migrations].sort((one, other) => other.date - one.date)
     if (newest) return [dirname(newest.file)]
   }
+  // The others may be old ones, or those of a library.
+  const [used, ...more] = folders.filter((folder) => named.includes(folder))
+  if (used !== undefined && more.length === 0) return [used]
   throw wrongUsage(`There are migrations in ${folders.join(', ')} – name the folder with --migrations.`)
 }
 
