@@ -14,7 +14,7 @@ import {
   type OptionName,
 } from './options'
 import { warn } from './output'
-import { prismaProject } from './prisma-project'
+import { prismaProjects } from './prisma-project'
 import { Project } from './project'
 import { connectUrl } from './url-connection'
 
@@ -103,7 +103,7 @@ async function connect({
 
 /** The URL that the project's Prisma uses. @param checkSame called with the name of its variable */
 async function urlOfPrisma(checkSame: (name: string) => void): Promise<string> {
-  const prisma = await prismaProject(new Project())
+  const [prisma] = await prismaProjects(new Project())
   const variable = prisma?.variable
   if (variable !== undefined) checkSame(variable)
   const url = prisma?.url ?? process.env[variable ?? ''] ?? ''

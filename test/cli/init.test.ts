@@ -247,6 +247,55 @@ export default defineConfig({
     expect(await init(folder)).toMatchObject({ status: 0, added: {} })
   })
 
+  const ON_SQLITE: Files = {
+    'prisma-sqlite/schema.prisma': SCHEMA.replace('postgresql', 'sqlite') + USER,
+    'prisma-sqlite/migrations/migration_lock.toml': 'provider = "sqlite"\n',
+  }
+  const ADDED_ON_SQLITE: Files = {
+    'prisma-sqlite/schema.prisma': `\n${prismaModel('sqlite')}`,
+    [`prisma-sqlite/${MIGRATION}`]: prismaMigration('sqlite'),
+  }
+  const ON_POSTGRES: Files = {
+    'prisma/schema.prisma': SCHEMA + USER,
+    'prisma/migrations/migration_lock.toml': LOCK,
+  }
+
+  it.each<[string, Files, Files]>([
+    ['beside the usual one', ON_POSTGRES, ADDED_ON_SQLITE],
+    [
+      'named after its database',
+      {
+        'db/postgres-schema.prisma': SCHEMA + USER,
+        'db/postgres-migrations/migration_lock.toml': LOCK,
+      },
+      ADDED_ON_SQLITE,
+    ],
+    [
+      'but not of other models',
+      {
+        ...ON_POSTGRES,
+        'prisma-sqlite/schema.prisma': `${ON_SQLITE['prisma-sqlite/schema.prisma'] ?? ''}\nmodel Other {\n}\n`,
+      },
+      {},
+    ],
+  ])('writes the schema of the same models for another database, %s', async (_, files, added) => {
+    const folder = project({ 'package.json': PRISMA, ...ON_SQLITE, ...files })
+    const [schema = ''] = Object.keys(files)
+    const migrations = schema.replace('schema.prisma', 'migrations')
+    expect((await init(folder)).added).toEqual({
+      [schema]: `\n${MODEL}`,
+      [`${migrations}/DATE_create_shedlock/migration.sql`]: SQL,
+      ...added,
+    })
+    expect((await init(folder)).added).toEqual({})
+  })
+
+  it('writes the schema of the migrations that are named', async () => {
+    const folder = project({ 'package.json': PRISMA, ...ON_SQLITE, ...ON_POSTGRES })
+    const { added } = await init(folder, '--migrations', 'prisma-sqlite/migrations')
+    expect(added).toEqual(ADDED_ON_SQLITE)
+  })
+
   it('writes only the model where the models were pushed', async () => {
     const folder = project({ 'package.json': PRISMA, 'prisma/schema.prisma': SCHEMA + USER })
     const { added, stdout } = await init(folder)
@@ -297,6 +346,12 @@ export default defineConfig({
       },
       [],
       /has the schemas a, b – name that of the lock table with --schema/,
+    ],
+    [
+      'whose migrations are for another database',
+      { 'prisma/schema.prisma': SCHEMA, 'old/migration_lock.toml': 'provider = "sqlite"\n' },
+      ['--migrations', 'old'],
+      /old\/migration_lock\.toml is for sqlite, but prisma\/schema\.prisma is for postgresql/,
     ],
     [
       'with a schema on MySQL',
