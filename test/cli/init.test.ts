@@ -400,6 +400,56 @@ describe('shedlock-orm init', () => {
     expect(stderr).toMatch(message)
   })
 
+  it.each<[string, Files, boolean]>([
+    [
+      'in a workspace',
+      { 'package.json': JSON.stringify({ workspaces: ['apps/*'], dependencies: { typeorm: '1.1.1' } }) },
+      true,
+    ],
+    [
+      'in a workspace of pnpm',
+      { 'package.json': packageWith({ typeorm: '1.1.1' }), 'pnpm-workspace.yaml': '' },
+      true,
+    ],
+    ['in a folder above that is no workspace', { 'package.json': packageWith({ typeorm: '1.1.1' }) }, false],
+  ])('finds the packages that the root names, %s', async (_, files, finds) => {
+    const nest = { '@nestjs/core': '11', '@nestjs/schedule': '5' }
+    const folder = project({ ...files, 'apps/api/package.json': packageWith(nest) })
+    const { status, stdout } = await init(join(folder, 'apps/api'))
+    expect(status).toBe(finds ? 0 : 2)
+    if (finds) expect(stdout).toContain('ShedLockModule')
+  })
+
+  it('reads the scheduler of the member that has the migrations, at the root of a workspace', async () => {
+    const folder = project({
+      'package.json': JSON.stringify({ workspaces: ['api'], dependencies: { typeorm: '0.3.20' } }),
+      'api/package.json': packageWith({ '@nestjs/core': '11', '@nestjs/schedule': '5', cron: '3' }),
+      'api/src/migrations/1715028537217-CreateUser.ts': migration(1715028537217),
+    })
+    const { stdout, stderr } = await init(folder)
+    expect(stderr).toContain('@nestjs/schedule 5')
+    expect(stdout).toContain('ShedLockModule')
+    expect(stdout).not.toContain('Install')
+  })
+
+  it.each([
+    ['without a driver', {}, ' -D pg\n   npx shedlock-orm doctor'],
+    ['with an adapter', { '@prisma/adapter-pg': '6.6.0' }, '\n   npx shedlock-orm doctor'],
+  ])("prints a driver for the command with Prisma's engine, %s", async (_, dependencies, printed) => {
+    const files = { 'prisma/schema.prisma': SCHEMA }
+    const { stdout } = await init(
+      project({ 'package.json': packageWith({ '@prisma/client': '6.6.0', ...dependencies }), ...files }),
+    )
+    expect(stdout).toContain(printed)
+    expect(stdout.includes('npm install -D')).toBe(printed.includes('-D'))
+  })
+
+  it('prints what is missing beside the package', async () => {
+    const nest = { typeorm: '1.1.1', '@nestjs/core': '12', '@nestjs/schedule': '12' }
+    const { stdout } = await init(project({ 'package.json': packageWith(nest) }))
+    expect(stdout).toContain('1. Install cron:\n\n   npm install cron\n')
+  })
+
   it("prints the package manager's command, unless the package is installed", async () => {
     const dependencies = { typeorm: '1.1.1', '@nestjs/core': '12', '@nestjs/schedule': '12' }
     const files = { 'package.json': JSON.stringify({ dependencies }), 'pnpm-lock.yaml': '' }

@@ -16,6 +16,18 @@ const PROVIDERS: readonly string[] = [
   'sqlserver',
 ] satisfies PrismaProvider[]
 
+/** The drivers of the command line, the best first, and the adapters that bring one. */
+const DRIVERS: Readonly<Record<PrismaProvider, readonly string[]>> = {
+  postgresql: ['pg', '@prisma/adapter-pg'],
+  cockroachdb: ['pg', '@prisma/adapter-pg'],
+  mysql: ['mysql2', 'mariadb', '@prisma/adapter-mariadb'],
+  sqlite: [
+    ...['better-sqlite3', '@libsql/client', 'sqlite3'],
+    ...['@prisma/adapter-better-sqlite3', '@prisma/adapter-libsql'],
+  ],
+  sqlserver: ['mssql', '@prisma/adapter-mssql'],
+}
+
 /** @param wanted the folder of the migrations; default: where Prisma has them */
 export async function prismaPlan(
   project: Project,
@@ -43,8 +55,14 @@ export async function prismaPlan(
     steps: parts.slice(0, 1).map(({ step }) => step),
     provider: { entry: 'prisma', name: 'prismaLockProvider', client: 'prisma' },
     close: 'prisma.$disconnect()',
+    missingDriver: missingDriver(project, main),
     ...(main.variable !== undefined && { variables: [main.variable] }),
   }
+}
+
+function missingDriver(project: Project, { provider = '' }: PrismaProject): string | undefined {
+  const known = isProvider(provider) ? DRIVERS[provider] : []
+  return known.some((name) => project.has(name)) ? undefined : known[0]
 }
 
 /** What one schema needs. @param wanted the folder of the migrations */
