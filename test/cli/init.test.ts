@@ -135,6 +135,20 @@ exports.CreateShedLockDATE = class CreateShedLockDATE extends createShedLockMigr
     expect(again.stderr).toContain('already has the table, so it is left as it is')
   })
 
+  it('names the entity where the app synchronizes its schema, and nothing to migrate', async () => {
+    const source = "TypeOrmModule.forRoot({ type: 'sqlite', synchronize: true })"
+    const { added, stdout } = await init(project({ 'package.json': TYPEORM, 'src/app.module.ts': source }))
+    expect(added).toEqual({})
+    expect(stdout).toContain('const entities = [shedLockEntity()]')
+    expect(stdout).not.toMatch(/createShedLockMigration|Run the migrations/)
+  })
+
+  it('advises against migrationsRun, which the app has', async () => {
+    const options = "export default { migrationsRun: true, migrations: ['dist/migrations/*.js'] }"
+    const { stdout } = await init(project({ 'package.json': TYPEORM, 'src/ormconfig.ts': options }))
+    expect(stdout).toContain('before the instances start, rather than with migrationsRun')
+  })
+
   it('dates the migration today, or behind the newest', async () => {
     const from = Date.now()
     const folder = project({ 'package.json': TYPEORM, 'db/1715028537217-A.ts': migration(1715028537217) })
@@ -533,8 +547,8 @@ describe('the lines that shedlock-orm init prints', () => {
 
   it.each([
     ['node-cron', '3.0.3', /lockAtLeastFor: '1m'.*job\.stop\(\)/s],
-    ['node-cron', '4.0.0', /slot: \(\{ date \}\) => date.*await job\.destroy\(\)/s],
-    ['croner', '9.1.0', /lockAtLeastFor: '1m'/],
+    ['node-cron', '4.0.0', /slot: slotOf,.*await job\.destroy\(\)/s],
+    ['croner', '9.1.0', /slot: \(job\) => slotOf\(job\)/],
     ['cron', '3.5.0', /new CronJob\('[^']*', send, null, true\)/],
   ])('fit the version: %s %s, in a project without TypeScript', async (scheduler, version, lines) => {
     const code = await printed({ typeorm: '1.1.1', [scheduler]: version }, {})
