@@ -97,6 +97,14 @@ export class Project {
     return existsSync(join(this.root, file))
   }
 
+  /** Whether a file is in its folder or in one above, such as the lock file of a workspace. */
+  hasAbove(file: string): boolean {
+    for (let folder = this.root; ; folder = dirname(folder)) {
+      if (existsSync(join(folder, file))) return true
+      if (folder === dirname(folder)) return false
+    }
+  }
+
   #collect(folder: string): void {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name)

@@ -422,7 +422,7 @@ describe('shedlock-orm init', () => {
     ],
     [
       'in a workspace of pnpm',
-      { 'package.json': packageWith({ typeorm: '1.1.1' }), 'pnpm-workspace.yaml': '' },
+      { 'package.json': packageWith({ typeorm: '1.1.1' }), 'pnpm-workspace.yaml': '', 'pnpm-lock.yaml': '' },
       true,
     ],
     ['in a folder above that is no workspace', { 'package.json': packageWith({ typeorm: '1.1.1' }) }, false],
@@ -432,6 +432,7 @@ describe('shedlock-orm init', () => {
     const { status, stdout } = await init(join(folder, 'apps/api'))
     expect(status).toBe(finds ? 0 : 2)
     if (finds) expect(stdout).toContain('ShedLockModule')
+    if ('pnpm-lock.yaml' in files) expect(stdout).toContain('pnpm add cron')
   })
 
   it('reads the scheduler of the member that has the migrations, at the root of a workspace', async () => {

@@ -155,7 +155,7 @@ function adds(project: Project): string {
     'bun.lock': 'bun add',
     'bun.lockb': 'bun add',
   }
-  const [, command = 'npm install'] = Object.entries(managers).find(([file]) => project.exists(file)) ?? []
+  const [, command = 'npm install'] = Object.entries(managers).find(([file]) => project.hasAbove(file)) ?? []
   return command
 }
 
