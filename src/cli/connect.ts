@@ -14,7 +14,7 @@ import {
   type OptionName,
 } from './options'
 import { warn } from './output'
-import { prismaProject } from './prisma-project'
+import { prismaProjects } from './prisma-project'
 import { Project } from './project'
 import { connectUrl } from './url-connection'
 
@@ -91,8 +91,7 @@ async function connect({
     return connectDataSource(dataSource, options)
   }
   if (url === undefined) checkSame('DATABASE_URL')
-  const given = url ?? process.env['DATABASE_URL'] ?? ''
-  const address = given === '' ? await urlOfPrisma(checkSame) : await urlAsPrismaReadsIt(given)
+  const address = url ?? (await urlOfEnvironment(checkSame))
   const [, unknown] = /\$\{(\w+)/.exec(address) ?? []
   if (unknown !== undefined)
     throw wrongUsage(
@@ -101,9 +100,13 @@ async function connect({
   return connectUrl(address, options, createTable)
 }
 
-/** The URL that the project's Prisma uses. @param checkSame called with the name of its variable */
-async function urlOfPrisma(checkSame: (name: string) => void): Promise<string> {
-  const prisma = await prismaProject(new Project())
+/** The URL in DATABASE_URL, or else the one that the project's Prisma uses. @param checkSame called with the name of its variable */
+async function urlOfEnvironment(checkSame: (name: string) => void): Promise<string> {
+  const { DATABASE_URL: usualUrl = '' } = process.env
+  const file = relativeFile(usualUrl)
+  if (usualUrl !== '' && (file === undefined || existsSync(file))) return usualUrl
+  const [prisma] = await prismaProjects(new Project())
+  if (usualUrl !== '') return prisma ? fileOfSchema(usualUrl, prisma.schema) : usualUrl
   const variable = prisma?.variable
   if (variable !== undefined) checkSame(variable)
   const url = prisma?.url ?? process.env[variable ?? ''] ?? ''
@@ -116,24 +119,17 @@ async function urlOfPrisma(checkSame: (name: string) => void): Promise<string> {
   )
 }
 
-/** The project's schema is looked for only if the URL names a file that is not in this folder. */
-async function urlAsPrismaReadsIt(url: string): Promise<string> {
-  const path = relativeFile(url)
-  if (path === undefined || existsSync(path)) return url
-  const prisma = await prismaProject(new Project())
-  return prisma ? fileOfSchema(url, prisma.schema) : url
-}
-
-function relativeFile(url: string): string | undefined {
-  return /^file:(?!\/)([^?]*)/.exec(url)?.[1]
-}
-
 /** Prisma's engines, unlike its adapters, look for a relative file beside the schema. */
 function fileOfSchema(url: string, schema: string): string {
   const path = relativeFile(url)
   if (path === undefined || existsSync(path)) return url
   const beside = join(dirname(schema), path)
   return existsSync(beside) ? `file:${beside}` : url
+}
+
+/** The path in a URL `file:`, unless it is absolute. */
+function relativeFile(url: string): string | undefined {
+  return /^file:(?!\/)([^?]*)/.exec(url)?.[1]
 }
 
 function twice(one: string, other: string): CommandError {

@@ -98,6 +98,17 @@ export function skipError(skip: Skip & { readonly name: string }): LockError {
   return new LockError('SKIPPED', message, { lockName })
 }
 
+/**
+ * Creates the error for a lock that could not be released. It names the lock and what follows, because the cause may be the end of the
+ * app's client, which mentions neither.
+ */
+export function unreleasedError(lockName: string, cause: unknown): LockError {
+  const code = cause instanceof LockError ? cause.code : 'DATABASE_ERROR'
+  const why = cause instanceof Error ? cause.message : String(cause)
+  const message = `Lock '${lockName}' could not be released; it expires at the end of its lease: ${why}`
+  return new LockError(code, message, { lockName, cause })
+}
+
 /** Emits a process warning for an error that would otherwise go unnoticed; changes no outcome. */
 export function warn(error: unknown): void {
   try {

@@ -1,7 +1,7 @@
 import { sharedByEveryCopy } from './copies'
 import { checkLease } from './configuration'
 import { aDuration, aLease } from './duration'
-import { configurationError, LockError, warn } from './errors'
+import { configurationError, LockError, unreleasedError, warn } from './errors'
 import { keepAlive } from './keep-alive'
 import {
   hasListeners,
@@ -189,7 +189,9 @@ export class HeldLock implements Lock {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch(warn)
+    await this.release().catch((error: unknown) => {
+      warn(unreleasedError(this.name, error))
+    })
   }
 
   async #extendInTurn(lockAtMostFor: Duration, lockAtLeastFor: Duration | undefined): Promise<void> {

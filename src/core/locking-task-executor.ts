@@ -6,7 +6,7 @@ import {
   type TaskConfiguration,
 } from './configuration'
 import { aDuration, aLease } from './duration'
-import { configurationError, shutdownError, skipError, warn } from './errors'
+import { configurationError, shutdownError, skipError, unreleasedError, warn } from './errors'
 import type { HeldLock } from './held-lock'
 import {
   parseListeners,
@@ -181,7 +181,7 @@ export class LockingTaskExecutor {
       await lock.release(outcome)
     } catch (error) {
       notify(this.#listeners, 'onUnlockFailed', { ...event, error })
-      if (!hasListeners(this.#listeners, 'onUnlockFailed')) warn(error)
+      if (!hasListeners(this.#listeners, 'onUnlockFailed')) warn(unreleasedError(event.name, error))
     }
   }
 

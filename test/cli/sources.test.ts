@@ -81,9 +81,9 @@ export default defineConfig({ schema: 'schema.prisma', datasource: { url: env('A
   })
 
   it.each([
-    ['itself', 'url = "file:./dev.db"', {}],
-    ['by DATABASE_URL', 'url = env("DATABASE_URL")', { DATABASE_URL: 'file:./dev.db?connection_limit=1' }],
-  ])("beside the schema that names it %s, where Prisma's engines look for a file", async (_, source, env) => {
+    ['that it contains', 'url = "file:./dev.db"', {}],
+    ['in DATABASE_URL', 'url = env("DATABASE_URL")', { DATABASE_URL: 'file:./dev.db?connection_limit=1' }],
+  ])("beside the schema, where Prisma's engines look for a file %s", async (_, source, env) => {
     const folder = projectWith('better-sqlite3')
     write(folder, { 'prisma/schema.prisma': schema(source) })
     execFileSync('cp', [url.slice(5), join(folder, 'prisma/dev.db')])

@@ -4,8 +4,8 @@ import type { Plan } from './plan'
 /** How one scheduler calls a job, in code. */
 interface Scheduler {
   readonly imports: string
-  /** The job's slot: a function, or the parameter that the scheduler passes, its type, and the slot. */
-  readonly slot?: string | readonly [parameter: string, type: string, slot: string]
+  /** The job's slot: `slotOf` of what the scheduler passes; or the parameter that it passes, its type, and the slot. */
+  readonly slot?: 'slotOf' | readonly [parameter: string, type: string, slot: string]
   readonly start: string
   /** Stops it at a shutdown. */
   readonly stop: string
@@ -17,13 +17,14 @@ const CRON = "'*/15 * * * *'"
 const SCHEDULERS: Readonly<Record<string, (major: number) => Scheduler>> = {
   'node-cron': (major) => ({
     imports: "import { schedule } from 'node-cron'",
+    // Not its `date`: when execute() starts a run, that is the current time, another on each instance.
     ...(major >= 4 && { slot: 'slotOf' }),
     start: `const job = schedule(${CRON}, send)`,
     stop: major < 4 ? 'job.stop()' : 'await job.destroy()',
   }),
   croner: (major) => ({
     imports: "import { Cron } from 'croner'",
-    ...(major >= 10 && { slot: ['job', 'Cron', 'slotOf(job)'] }),
+    ...(major >= 6 && { slot: ['job', 'Cron', 'slotOf(job)'] }),
     start: `const job = new Cron(${CRON}, send)`,
     stop: 'job.stop()',
   }),
@@ -73,9 +74,9 @@ export function usage(project: Project, plan: Plan): Usage {
   const scheduler = name === undefined ? NO_SCHEDULER : SCHEDULERS[name]?.(Number.parseInt(version, 10))
   const isTyped = isTypeScript(project)
   const { imports, slot, start, stop } = scheduler ?? NO_SCHEDULER
-  const due = slot === undefined ? "lockAtLeastFor: '1m'" : `slot: ${slotFunction(slot, isTyped)}`
+  const due = slot && slotLine(slot, isTyped)
   const code = `${imports}
-import { LockingTaskExecutor${due.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
+import { LockingTaskExecutor${due?.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
 ${importOf(plan)}
 
 ${executorOf(plan)}
@@ -83,7 +84,7 @@ const send = executor.wrap(
   {
     name: 'report',
     lockAtMostFor: '14m',
-    ${due},
+    ${due ?? "lockAtLeastFor: '1m'"},
     onError: console.error,
   },
   () => sendReport(),
@@ -102,10 +103,10 @@ process.once('SIGTERM', async () => {
   }
 }
 
-function slotFunction(slot: NonNullable<Scheduler['slot']>, isTyped: boolean): string {
-  if (typeof slot === 'string') return slot
+function slotLine(slot: NonNullable<Scheduler['slot']>, isTyped: boolean): string {
+  if (slot === 'slotOf') return 'slot: slotOf'
   const [parameter, type, value] = slot
-  return `(${parameter}${isTyped ? `: ${type}` : ''}) => ${value}`
+  return `slot: (${parameter}${isTyped ? `: ${type}` : ''}) => ${value}`
 }
 
 function nest(project: Project, plan: Plan): Usage {
@@ -145,7 +146,11 @@ await executor.executeWithLock(
 )
 await executor.shutdown()${closing(plan)}
 `
-  return { scheduler: `bree ${project.version('bree')}`, what: 'Lock each job that one instance is to run, in its worker:', code }
+  return {
+    scheduler: `bree ${project.version('bree')}`,
+    what: 'Lock each job that one instance is to run, in its worker:',
+    code,
+  }
 }
 
 function closing({ close }: Plan, indentation = ''): string {
