@@ -95,7 +95,7 @@ function aDue(due: Due, _option: string, lockName?: string): DueTimes {
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 function dueTimes(due: Due, lockName?: string): Omit<DueTimes, 'since'> {
-  const given = due as Partial<Exclude<Due, (after: Date) => unknown>> & Record<string, unknown>
+  const given = Object(due) as Partial<Exclude<Due, (after: Date) => unknown>> & Record<string, unknown>
   if (typeof due === 'function') return timesOf((after) => milliseconds(due(after)))
   const cron = (given.cronTime ?? given) as CronLike | CronTimeLike
   if ('getNextDateFrom' in cron || 'nextRun' in cron)

@@ -57,7 +57,8 @@ export function isPause(lockedBy: string): boolean {
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function parseLockedBy(lockedBy: string): string {
-  if (!isPause(parseOwner(lockedBy, 'lockedBy'))) return lockedBy
+  // With a space, because an error may follow it.
+  if (!isPause(`${parseOwner(lockedBy, 'lockedBy')} `)) return lockedBy
   throw configurationError(
     "lockedBy begins with 'paused by', which marks a pause – choose another beginning.",
   )

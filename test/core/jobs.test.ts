@@ -25,6 +25,7 @@ describe('due of a job', () => {
   it('is read from the task of node-cron and the Job of node-schedule, which know the next time only', () => {
     const task = createTask('0 0 1 1 *', () => undefined)
     afterTest(() => task.destroy())
+    void task.start()
     expect(new Date(parseJob({ due: task }, 'job').due?.next(0) ?? NaN).getMonth()).toBe(0)
     const [first, second] = [Date.now() - 5_000, Date.now() + 60_000]
     let next = first

@@ -3,8 +3,7 @@ import { hostname } from 'node:os'
 import { describe, expect, it } from '@jest/globals'
 import { parseJob } from '../../src/core/internal'
 import { jobView, summary, type LockRecord } from '../../src/sql/internal'
-import { newOwner } from '../../src/sql/owner'
-import { lastRunOf } from '../../src/sql/owner'
+import { lastRunOf, newOwner } from '../../src/sql/owner'
 
 const NOW = new Date('2026-11-27T10:20:00Z')
 const MINUTE = 60_000
@@ -23,7 +22,7 @@ function row(lockedBy: string, at: number, until: number): LockRecord {
 
 const LIVE = newOwner('host/1')
 const { pid: GONE } = spawnSync('true')
-const YEARS = 274 * 366 * 24 * 60
+const YEARS = 273.5 * 365.25 * 24 * 60
 
 const every = (minutes: number) =>
   parseJob(

@@ -189,7 +189,7 @@ it('answers over HTTP/2', async () => {
   const stream = client.request({ ':path': '/locks', ':method': 'GET' })
   const [headers] = (await once(stream, 'response')) as [Record<string, unknown>]
   expect(headers[constants.HTTP2_HEADER_STATUS]).toBe(200)
-  expect(await text(stream)).toContain('There are no locks yet.')
+  expect(await text(stream)).toContain('There are no jobs yet')
 })
 
 it.each([
