@@ -23,17 +23,22 @@ import { COMMAND } from './output'
 /** @throws CommandError if the lock was never acquired */
 export async function existingLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
   const lock = await provider.table.find(name)
-  if (!lock) throw refusal(`Lock '${name}' was never acquired – ${await suggestion(provider, name)}`)
+  if (!lock)
+    throw refusal(
+      `Lock '${name}' was never acquired – ${await suggestion(provider, name, 'check the name:')} ${COMMAND} list shows all of them.`,
+    )
   return lock
 }
 
-/** Suggests the lock whose name is the nearest to a misspelt one. */
-export async function suggestion(provider: SqlLockProvider, name: string): Promise<string> {
+/** Suggests the lock whose name is the nearest to a misspelt one. @param otherwise the words if there is none */
+export async function suggestion(
+  provider: SqlLockProvider,
+  name: string,
+  otherwise: string,
+): Promise<string> {
   const others = (await provider.table.list()).map((lock) => lock.name).filter((other) => other !== name)
   const near = nearest(name, others)
-  return near === undefined
-    ? `check the name: ${COMMAND} list shows all of them.`
-    : `did you mean '${printable(near)}'? ${COMMAND} list shows all of them.`
+  return near === undefined ? otherwise : `did you mean '${printable(near)}'?`
 }
 
 const COLUMNS: Readonly<Record<string, { cell: (job: JobView) => Cell; atLeast: number }>> = {
@@ -110,7 +115,7 @@ const STATES = { running: 'cyan', paused: 'yellow', idle: 'gray' } as const
 
 function state({ state, why }: JobView): Cell {
   return [
-    why === '' ? state : `${state}, ${why}`,
+    why === '' ? state : `${state}${why.startsWith('for ') ? '' : ','} ${why}`,
     isTrouble(state) ? 'red' : STATES[state as keyof typeof STATES],
   ]
 }
@@ -123,7 +128,7 @@ function lastRun({ record }: JobView): Cell {
   if (!record || !wasAcquired(record)) return 'never'
   const { lastRun, held, paused, now } = record
   if (lastRun) return [ended(lastRun, now), STYLES[lastRun.outcome]]
-  return held && !paused ? 'now' : UNKNOWN
+  return held && !paused ? '' : UNKNOWN
 }
 
 function whyUnknown({ lockedBy }: LockRecord): string {

@@ -32,7 +32,9 @@ export function addOperateCommands(program: Command): void {
     if (!paused) throw refusal(`${holding(lock)} – it was not paused.${advice(lock.paused)}`)
     show(lock)
     if (!wasAcquired(lock))
-      warn(`Lock '${lock.name}' has never been acquired – ${await suggestion(provider, name)}`)
+      warn(
+        `Lock '${lock.name}' has never been acquired – ${await suggestion(provider, name, 'check the name of the job.')}`,
+      )
   })
 
   const resume = program

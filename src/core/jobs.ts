@@ -97,9 +97,10 @@ function aDue(due: Due, _option: string, lockName?: string): DueTimes {
 function dueTimes(due: Due, lockName?: string): Omit<DueTimes, 'since'> {
   const given = Object(due) as Partial<Exclude<Due, (after: Date) => unknown>> & Record<string, unknown>
   if (typeof due === 'function') return timesOf((after) => milliseconds(due(after)))
-  const cron = (given.cronTime ?? given) as CronLike | CronTimeLike
-  if ('getNextDateFrom' in cron || 'nextRun' in cron)
-    return { last: (now) => lastDue(cron, now), next: (now) => nextDue(cron, now) }
+  // Read each time, because a job may get another expression.
+  const cron = () => (given.cronTime ?? given) as CronLike | CronTimeLike
+  if ('getNextDateFrom' in cron() || 'nextRun' in cron())
+    return { last: (now) => lastDue(cron(), now), next: (now) => nextDue(cron(), now) }
   for (const method of ['getNextRun', 'nextInvocation'] as const) {
     const { [method]: next } = given
     if (typeof next === 'function') return remembered(() => milliseconds(next.call(due)))

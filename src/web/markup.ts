@@ -42,7 +42,8 @@ export function until(record: LockRecord): Markup {
   return isHeldForEver(record) ? markup`<span>for ever</span>` : moment(record.lockUntil, record.now)
 }
 
-export function time(at: Date): Markup {
+/** Shows a time to the minute; beside it is how long ago it was. @param precisely to the second */
+export function time(at: Date, precisely = false): Markup {
   const text = at.toISOString()
-  return markup`<time datetime="${text}">${text.slice(0, 19).replace('T', ' ')}</time>`
+  return markup`<time datetime="${text}">${text.slice(0, precisely ? 19 : 16).replace('T', ' ')}</time>`
 }

@@ -51,12 +51,15 @@ export function overviewPage(overview: Overview, { parameters, mayAct, title, do
   const now = jobs.find(({ record }) => record)?.record?.now
   const same = { q, state, refresh, page: number > 1 ? String(number) : '' }
   const sentence = failures.length > 0 ? 'Not all jobs can be read' : summary(jobs)
-  const main = markup`<p class="dim">${now && markup`Read at ${time(now)} UTC. `}${isFiltering ? filtering(same) : refreshing(same)}</p>
+  const main = markup`<p class="dim">${now && markup`Read at ${time(now, true)} UTC. `}${isFiltering ? filtering(same) : refreshing(same)}</p>
 <div class="alert" role="alert" data-lost hidden><strong>The app does not answer.</strong> What you see is as old as the time above.</div>
 ${done && markup`<div class="done" role="status"><strong>Done.</strong> ${done}</div>`}
 ${failures.map(failure)}
-<nav aria-label="States">${['', TROUBLE, ...JOB_STATES].map((each) => stateLink(each, same, jobs))}</nav>
-${refresh || isFiltering ? filterForm(same, isFiltering) : filterLinks(same)}
+${
+  jobs.length > 0 &&
+  markup`<nav aria-label="States">${['', TROUBLE, ...JOB_STATES].map((each) => stateLink(each, same, jobs))}</nav>
+${refresh || isFiltering ? filterForm(same, isFiltering) : filterLinks(same)}`
+}
 ${shown.length > 0 ? table(shown, mayAct) : empty(overview)}
 ${pages > 1 && pageLinks(same, number, pages, `${first + 1} to ${first + shown.length} of ${found.length}`)}
 <footer>Times are UTC, by the clock of the database; of a job with slots, “locked at” is its slot.</footer>`
@@ -167,7 +170,10 @@ function table(jobs: readonly PageJob[], mayAct: boolean): Markup {
       markup`<th role="columnheader" scope="col"${name === 'Action' && markup` data-action`}>${name}</th>`,
   )
   const cells = (job: PageJob): Markup[] =>
-    columns.map(([name, cell]) => markup`<td role="cell" data-label="${name}">${cell(job)}</td>`)
+    columns.map(([name, cell]) => {
+      const content = cell(job)
+      return markup`<td role="cell" data-label="${name}">${content && markup`<div>${content}</div>`}</td>`
+    })
   return markup`<table role="table" aria-label="Jobs"><thead role="rowgroup"><tr role="row">${head}</tr></thead>
 <tbody role="rowgroup">${jobs.map((job) => markup`<tr role="row">${cells(job)}</tr>\n`)}</tbody></table>`
 }

@@ -55,6 +55,7 @@ tr + tr td { border-top: 1px solid var(--line) }
 [data-label=Job] { font-weight: 600 }
 h1, dd, [data-label=Job], [data-label=Owner] { white-space: pre-wrap; unicode-bidi: plaintext; text-align: left }
 td small { white-space: normal; overflow-wrap: anywhere; min-width: 8em }
+time { white-space: nowrap }
 .error { color: var(--red) }
 .state { display: inline-block; border-radius: 99px; padding: 1px 10px; font-weight: 600; font-size: 13px }
 .stuck, .missed, .late, .died, .failed { background: var(--red-bg); color: var(--red) }
@@ -69,11 +70,12 @@ footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   tr { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 8px 14px; min-width: 0 }
   td { display: grid; grid-template-columns: 6em 1fr; border: 0; padding: 2px 0; white-space: normal; overflow-wrap: anywhere }
-  td::before { content: attr(data-label); color: var(--dim); font-size: 13px; align-self: center }
+  td::before { content: attr(data-label); color: var(--dim); font-size: 13px; padding-top: 2px }
   [data-label=Job] { display: block; font-size: 17px }
-  [data-label=Action] { display: flex; flex-wrap: wrap; gap: 8px }
+  [data-label=Action] { display: block }
   [data-label=Job]::before, [data-label=Action]::before, td:empty { content: none; display: none }
-  td small { grid-column: 2 }
+  td small { display: inline }
+  td span + small, small + small { margin-left: 6px }
   input, button, nav a, td a, .field { min-height: 44px; padding: 9px 14px; justify-self: start }
   [role=search] label { display: grid }
   [role=search] label, .field { flex: 1 }
@@ -88,8 +90,8 @@ footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
   tr { break-inside: avoid }
   th { position: static }
   th, td { padding: 2pt 6pt 2pt 0; white-space: normal }
-  td::before { content: none }
-  .state { padding: 0 }
+  td, td small { min-width: 0 !important; font-size: 8pt }
+  .state { padding: 0; background: none }
 }
 @media (forced-colors: active) {
   .state, .title, .alert, .done { border: 1px solid }

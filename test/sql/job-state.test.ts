@@ -63,6 +63,7 @@ it('the first sentence counts those that need a person', () => {
   const states = (...all: ('idle' | 'failed')[]) => summary(all.map((state) => ({ state })))
   expect(states()).toBe('There are no jobs yet')
   expect(states('idle')).toBe('The only job is well')
+  expect(states('failed')).toBe('The only job needs you')
   expect(states('idle', 'idle')).toBe('All 2 jobs are well')
   expect(states('idle', 'failed')).toBe('1 of 2 jobs needs you')
   expect(states('failed', 'failed', 'idle')).toBe('2 of 3 jobs need you')

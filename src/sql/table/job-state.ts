@@ -77,10 +77,10 @@ export function troubleFirst(one: JobView, other: JobView): number {
 /** The first sentence about many jobs. */
 export function summary(jobs: readonly Pick<JobView, 'state'>[]): string {
   const trouble = jobs.filter(({ state }) => isTrouble(state)).length
-  const count = `${jobs.length} job${jobs.length === 1 ? '' : 's'}`
+  const count = `${jobs.length} jobs`
   if (jobs.length === 0) return 'There are no jobs yet'
-  if (trouble > 0) return `${trouble} of ${count} need${trouble === 1 ? 's' : ''} you`
-  return jobs.length === 1 ? 'The only job is well' : `All ${count} are well`
+  if (jobs.length === 1) return `The only job ${trouble > 0 ? 'needs you' : 'is well'}`
+  return trouble > 0 ? `${trouble} of ${count} need${trouble === 1 ? 's' : ''} you` : `All ${count} are well`
 }
 
 function stateOf(
@@ -131,10 +131,10 @@ const LONGEST_RUN = 366 * 86_400_000
 /** Returns why nobody can acquire the lock, although no run needs it; `undefined` if it is not stuck. */
 export function whyStuck(record: LockRecord): string | undefined {
   const { held, paused, lockUntil, lockedBy, lastRun, now } = record
+  if (isHeldForEver(record) && !paused) return 'held for ever'
   const ahead = foreignClock(record)
   if (ahead > 0) return `acquired ${formatDuration(ahead)} ahead of the clock of the database`
   if (!held || paused) return undefined
-  if (isHeldForEver(record)) return 'held for ever'
   if (lockUntil.getTime() - now.getTime() > LONGEST_RUN) return `held until ${lockUntil.getUTCFullYear()}`
   return !lastRun && !isPause(lockedBy) && isGone(lockedBy)
     ? `its process is gone, ${left(record)} left`
