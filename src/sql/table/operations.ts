@@ -14,9 +14,8 @@ import {
   type LockError,
 } from '../../core/internal'
 import { Attempt } from '../calls'
-import { unchangedError } from '../database-errors'
 import type { Dialect } from '../dialects'
-import { MOST_WITHOUT_EFFECT, type LockRow } from '../lock-row'
+import type { LockRow } from '../lock-row'
 import type { LockTable } from '../lock-table'
 import { endedOwner, isPause, pauseOwner } from '../owner'
 import { lockRecords, type LockRecord } from '../records'
@@ -81,19 +80,16 @@ export class TableOperations {
 
   async #releaseSeen({ name, lockedBy, lockUntil }: SeenLock): Promise<boolean> {
     const values = { name, lockedBy, unlockedBy: endedOwner(lockedBy), seenUntil: lockUntil.getTime() }
-    const attempt = async (current: Attempt): Promise<number> => {
-      const changed = await current.changes(this.#table.statements.releaseSeen, values)
-      if (changed === 0) await this.#table.expectUnlocked(current, name)
-      return changed
-    }
-    // The row may have been locked for a moment, by a caller that was refused.
-    for (let count = 0; count < MOST_WITHOUT_EFFECT; count++) {
-      if ((await this.#table.call({ lockName: name, attempt })) > 0) return true
-      const now = await this.find(name)
+    const writes = { withoutEffect: 0 }
+    const attempt = async (current: Attempt): Promise<boolean> => {
+      const { releaseSeen, find } = this.#table.statements
+      if ((await current.changes(releaseSeen, values)) > 0) return true
+      const [now] = lockRecords(await current.query(find, { name }))
       if (!now?.held || now.lockedBy !== lockedBy || now.lockUntil.getTime() !== lockUntil.getTime())
         return false
+      throw await this.#table.whyUnchanged(current, name, writes)
     }
-    throw unchangedError(name)
+    return this.#table.call({ lockName: name, attempt })
   }
 
   /**
