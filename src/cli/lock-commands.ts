@@ -6,7 +6,7 @@ import { onDatabase } from './connect'
 import { ANOTHER_CLOCK, details, existingLock, forJson, table } from './describe-lock'
 import { labelled, terminalWidth } from './layout'
 import { loadJobs } from './module-file'
-import { readDuration } from './options'
+import { readDuration, type Flags } from './options'
 import { COMMAND, print, printJson } from './output'
 
 export type Limits = Readonly<Record<string, string>>
@@ -47,6 +47,11 @@ export function addLockCommands(program: Command): void {
     .description(
       'Finds out when each lock was last acquired, by the clock of the database, and prints a line for each that was acquired longer ago, or never, or by a clock that is ahead: for probes and monitoring. With --must-have-succeeded it also prints a line for each whose last run failed, died, or is not known to have succeeded. A lock that is paused is not overdue. Exit status 1 if a lock is overdue.',
     )
+  check.hook('preAction', () => {
+    const [limits] = check.processedArgs as [Limits?]
+    if (Object.keys(limits ?? {}).length === 0 && check.opts<Flags<'jobs'>>().jobs === undefined)
+      throw wrongUsage(`Name the jobs, such as: ${COMMAND} check report=25h vacuum=7d; or set --jobs <file>.`)
+  })
   onDatabase(
     check,
     ['jobs', 'mustHaveSucceeded', 'runningAtMost', 'json'],
@@ -54,10 +59,6 @@ export function addLockCommands(program: Command): void {
       const { jobs, mustHaveSucceeded, runningAtMost, json } = flags
       // Without any this is an empty array, which has no entries either.
       const expected = { ...(jobs === undefined ? {} : await loadJobs(jobs)), ...limits }
-      if (Object.keys(expected).length === 0)
-        throw wrongUsage(
-          `Name the jobs, such as: ${COMMAND} check report=25h vacuum=7d; or set --jobs <file>.`,
-        )
       const overdue = await provider.table.overdue(expected, { mustHaveSucceeded, runningAtMost })
       if (json)
         printJson(overdue.map(({ lockedAt = null, age = null, ...each }) => ({ ...each, lockedAt, age })))

@@ -1,8 +1,11 @@
 import {
   aBoolean,
+  aDuration,
   aFunction,
+  anObject,
   aString,
   parseJobs,
+  parseLockName,
   parseOptions,
   configurationError,
   optionError,
@@ -10,7 +13,7 @@ import {
   type Job,
   type OptionParsers,
 } from '../core/internal'
-import { parseExpected, type SqlLockProvider } from '../sql/internal'
+import type { SqlLockProvider } from '../sql/internal'
 import { act, confirm, doneBy, isAction, notDone } from './action'
 import { answer, plainText } from './answer'
 import { visitorOf, type Permission } from './authorization'
@@ -46,7 +49,12 @@ const OPTIONS = {
   readOnly: aBoolean,
   jobs: parseJobs,
   overdueAfter: (limits: Readonly<Record<string, Duration>>) =>
-    parseExpected(limits) as ReadonlyMap<string, number>,
+    new Map(
+      Object.entries(anObject(limits, 'overdueAfter')).map(([name, limit]) => [
+        parseLockName(name),
+        aDuration(limit, 'overdueAfter', name),
+      ]),
+    ),
   title: aString,
 } satisfies OptionParsers<LockPageOptions>
 

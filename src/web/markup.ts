@@ -35,7 +35,7 @@ export function lockedAt(record: LockRecord | undefined): Part {
 /** Shows a time, and how long ago it was or how far ahead it is. */
 export function moment(at: Date, now: Date): Markup {
   const ahead = at.getTime() - now.getTime()
-  return markup`<span>${ahead > 0 ? `in ${formatDuration(ahead)}` : `${formatDuration(-ahead)} ago`}</span><small>${time(at)}</small>`
+  return markup`<span>${ahead > 0 ? `in ${formatDuration(ahead)}` : `${formatDuration(-ahead)} ago`}</span> <small>${time(at)}</small>`
 }
 
 export function until(record: LockRecord): Markup {

@@ -130,10 +130,10 @@ function empty({ jobs, failures }: Overview): Part {
 }
 
 const COLUMNS: Readonly<Record<string, (job: PageJob) => Part>> = {
-  Job: ({ name, provider }) => [markup`<span>${name}</span>`, provider && markup`<small>${provider}</small>`],
+  Job: ({ name, provider }) => [name, provider && markup` <small>${provider}</small>`],
   State: ({ state, why }) => [
     markup`<span><span class="state ${state}">${state}</span></span>`,
-    why && markup`<small>${why}</small>`,
+    why && markup` <small>${why}</small>`,
   ],
   'Next due': ({ nextDue, record }) => nextDue && moment(nextDue, record?.now ?? new Date()),
   'Last run': ({ record }) => record?.lastRun && lastRun(record.lastRun),
@@ -146,8 +146,8 @@ function lastRun({ outcome, endedAt, duration, error }: LastRun): Part {
   const after = duration !== undefined && ` after ${formatDuration(duration)}`
   return [
     markup`<span>${outcome}${after}</span>`,
-    error && markup`<small class="error">${error}</small>`,
-    endedAt && markup`<small>${time(endedAt)}</small>`,
+    error && markup` <small class="error">${error}</small>`,
+    endedAt && markup` <small>${time(endedAt)}</small>`,
   ]
 }
 

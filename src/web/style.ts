@@ -75,7 +75,7 @@ footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
   [data-label=Action] { display: block }
   [data-label=Job]::before, [data-label=Action]::before, td:empty { content: none; display: none }
   td small { display: inline }
-  td span + small, small + small { margin-left: 6px }
+  td span { white-space: nowrap }
   input, button, nav a, td a, .field { min-height: 44px; padding: 9px 14px; justify-self: start }
   [role=search] label { display: grid }
   [role=search] label, .field { flex: 1 }
@@ -91,6 +91,7 @@ footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
   th { position: static }
   th, td { padding: 2pt 6pt 2pt 0; white-space: normal }
   td, td small { min-width: 0 !important; font-size: 8pt }
+  [data-label=Job] { min-width: 9em !important }
   .state { padding: 0; background: none }
 }
 @media (forced-colors: active) {

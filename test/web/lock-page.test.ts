@@ -192,7 +192,8 @@ describe('the page', () => {
     ['?refresh=filter&q=a', undefined],
     ['?refresh=off', undefined],
   ])('reloads itself, unless it has a field that one can type into: %s', async (query, seconds) => {
-    const { get } = await openPage()
+    const { get, provider } = await openPage()
+    await provider.insert('job')
     const page = await (await get(query)).text()
     expect(/<noscript><meta http-equiv="refresh" content="(\d+)">/.exec(page)?.[1]).toBe(seconds)
     expect(page.includes('<body data-refresh="15">')).toBe(seconds !== undefined)
@@ -350,7 +351,7 @@ describe('what the app knows of its jobs', () => {
     const [report] = (await json('?state=missed')).locks
     expect(report).toMatchObject({
       name: 'report',
-      why: expect.stringMatching(/^due \d+m ago, nobody ran it$/),
+      why: expect.stringMatching(/^due .+ ago, nobody ran it$/),
     })
     expect(
       rows(await html()).map(([name, state, due]) => [name, state?.split(' ')[0], due?.split(' ')[0]]),

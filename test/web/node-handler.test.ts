@@ -60,7 +60,7 @@ it('answers a server of Node', async () => {
   await provider.insert('job', { until: -1 })
   const [answer, html] = await send(port, '/locks?q=jo')
   expect([answer.statusCode, answer.headers['x-frame-options']]).toEqual([200, 'DENY'])
-  expect(html).toContain('<span>job</span>')
+  expect(html).toContain('<div>job</div>')
   const [head, nothing] = await send(port, '/', { method: 'HEAD' })
   expect([head.statusCode, nothing]).toEqual([200, ''])
   const headers = { ...FORM, origin: `http://127.0.0.1:${port}` }

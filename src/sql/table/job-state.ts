@@ -1,4 +1,4 @@
-import { formatDuration, isInTheWay, missedAt, type KnownJob } from '../../core/internal'
+import { formatDuration, isInTheWay, missedAt, time, type KnownJob } from '../../core/internal'
 import { isGone, isPause, LOST, type LastRun } from '../owner'
 import { foreignClock, isHeldForEver, wasAcquired, type LockRecord } from '../records'
 import { overdueLock } from './overdue'
@@ -55,7 +55,7 @@ export function jobView(
   record: LockRecord | undefined,
   { overdueAfter, job = {} }: Expected = {},
 ): JobView {
-  const now = record?.now.getTime() ?? Date.now()
+  const now = record?.now.getTime() ?? time.wall()
   const missed = missedAt(job, record)
   const due = job.due?.next(now)
   const [state, why] = stateOf(name, record, { overdueAfter, job, missed })
@@ -94,7 +94,7 @@ function stateOf(
 ): [JobState, string] {
   const stuck = record && whyStuck(record)
   if (stuck !== undefined) return ['stuck', stuck]
-  const now = record?.now.getTime() ?? Date.now()
+  const now = record?.now.getTime() ?? time.wall()
   if (record?.paused) return ['paused', `${left(record)} left`]
   if (missed !== undefined) return ['missed', `due ${formatDuration(now - missed)} ago, nobody ran it`]
   if (overdueAfter !== undefined && overdueLock(name, overdueAfter, record))
