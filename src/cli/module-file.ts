@@ -25,7 +25,10 @@ export async function loadFile(file: string): Promise<object> {
 
 /** Returns what a module exports as `jobs`, or as its default. */
 export async function loadJobs(file: string): Promise<Readonly<Record<string, Job>>> {
-  const { jobs, default: main } = (await loadFile(file)) as { jobs?: unknown; default?: { jobs?: unknown } }
+  const { jobs, default: main } = (await loadFile(file)) as {
+    jobs?: unknown
+    default?: { jobs?: unknown } | null
+  }
   const found = jobs ?? main?.jobs ?? main
   if (typeof found !== 'object' || found === null)
     throw wrongUsage(

@@ -8,13 +8,13 @@ export function nearest(word: string, words: readonly string[]): string | undefi
 /** The number of letters to insert, to remove or to replace. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (const [line, letter] of [...one].entries()) {
+  for (let line = 0; line < one.length; line++) {
     const next = [line + 1]
     for (let column = 1; column <= other.length; column++)
       next[column] = Math.min(
         (row[column] ?? 0) + 1,
         (next[column - 1] ?? 0) + 1,
-        (row[column - 1] ?? 0) + Number(letter !== other[column - 1]),
+        (row[column - 1] ?? 0) + Number(one[line] !== other[column - 1]),
       )
     row = next
   }

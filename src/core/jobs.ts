@@ -103,7 +103,7 @@ function dueTimes(due: Due, lockName?: string): Omit<DueTimes, 'since'> {
     return { last: (now) => lastDue(cron(), now), next: (now) => nextDue(cron(), now) }
   for (const method of ['getNextRun', 'nextInvocation'] as const) {
     const { [method]: next } = given
-    if (typeof next === 'function') return remembered(() => milliseconds(next.call(due)))
+    if (typeof next === 'function') return remembered(() => milliseconds(next.call(due) as Date | null))
   }
   throw configurationError(
     `due of job '${lockName ?? ''}' is not known – pass croner's Cron, a CronJob of the package cron, a task of node-cron 4, a Job of node-schedule, or a function that returns the first due time after another time.`,

@@ -11,6 +11,7 @@ import {
   optionError,
   type Duration,
   type Job,
+  type KnownJob,
   type OptionParsers,
 } from '../core/internal'
 import type { SqlLockProvider } from '../sql/internal'
@@ -74,7 +75,12 @@ export function lockPage<Host = unknown>(
   options: LockPageOptions<Host>,
 ): LockPage<Host> {
   const parsed = parseOptions(options as LockPageOptions, OPTIONS, 'options of the lock page')
-  const { readOnly = true, overdueAfter = new Map<string, number>(), jobs = new Map(), title } = parsed
+  const {
+    readOnly = true,
+    overdueAfter = new Map<string, number>(),
+    jobs = new Map<string, KnownJob>(),
+    title,
+  } = parsed
   const { authorize } = options
   if (!parsed.authorize) throw optionError('authorize', 'a function that decides who may see the lock page')
   const named = isProvider(providers) ? { '': providers } : { ...providers }
