@@ -169,6 +169,8 @@ export class HeldLock implements Lock {
   async unlock(options: Parameters<Lock['unlock']>[0] = {}): Promise<void> {
     const parsers = { outcome: parseOutcome, error: (error: unknown) => error }
     const { outcome, error } = parseOptions(options, parsers, 'options of unlock()', this.name)
+    if (error !== undefined && outcome !== 'failed')
+      throw optionError('error', "left out, or passed with outcome: 'failed'", this.name)
     await this.release(outcome, error)
   }
 

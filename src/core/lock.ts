@@ -213,7 +213,7 @@ export interface Lock extends ActiveLock {
      * slot can be acquired again. Default: no outcome; the row then records `unlocked`.
      */
     readonly outcome?: 'succeeded' | 'failed' | 'unused' | undefined
-    /** Why the run failed. The row records its code or the name of its class; see `recordMessages` of the lock provider. */
+    /** Why the run failed, with `outcome: 'failed'`. The row records its code or the name of its class; see `recordMessages` of the lock provider. */
     readonly error?: unknown
   }): Promise<void>
 

@@ -5,7 +5,7 @@
 export const SCRIPT = `
 document.addEventListener('DOMContentLoaded', () => {
   const all = () => [...document.querySelectorAll('[data-key]')]
-  const { title } = document
+  let { title } = document
   setInterval(async () => {
     try {
       const signal = AbortSignal.timeout(10_000)
@@ -15,7 +15,7 @@ document.addEventListener('DOMContentLoaded', () => {
       if (!fresh.body.dataset.refresh) return location.reload()
       const { key } = document.activeElement.dataset
       document.querySelector('main').replaceWith(fresh.querySelector('main'))
-      document.title = fresh.title
+      document.title = title = fresh.title
       if (key) all().find((element) => element.dataset.key === key)?.focus({ preventScroll: true })
     } catch {
       document.title = 'No answer: ' + title
