@@ -49,7 +49,7 @@ table { width: 100%; border-spacing: 0 }
 th { text-align: left; font-size: 13px; font-weight: 600; position: sticky; top: 0; background: var(--card); border-bottom: 1px solid var(--line) }
 th:first-child { border-top-left-radius: 8px }
 th:last-child { border-top-right-radius: 8px }
-th, td { padding: 8px 12px; vertical-align: top; white-space: nowrap }
+th, td { padding: 8px 10px; vertical-align: top; white-space: nowrap }
 tr + tr td { border-top: 1px solid var(--line) }
 [data-label=Job], [data-label=Owner] { overflow-wrap: anywhere; min-width: 9em }
 [data-label=Job] { font-weight: 600 }
@@ -63,7 +63,7 @@ time { white-space: nowrap }
 .paused { background: var(--gold-bg); color: var(--gold) }
 .idle { background: var(--green-bg); color: var(--green) }
 footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
-@media screen and (max-width: 1100px) {
+@media screen and (max-width: 1180px) {
   table, tr { display: block }
   tbody { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22em, 100%), 1fr)); gap: 10px }
   table { border: 0; background: none }

@@ -6,7 +6,7 @@ import { afterTest } from '../../after-test'
 import { listening } from '../../listening'
 import { HOSTILE } from '../../web/hostile'
 import { servePage, type PageServer } from './page-server'
-import { insertTwelve, OVERDUE_AFTER } from './rows'
+import { insertTwelve, knownJobs, OVERDUE_AFTER } from './rows'
 import { excessOf, newPage, SCREENS, tooWideAt, violations } from './visitor'
 
 async function serve(
@@ -71,7 +71,7 @@ it.each([
 ] as const)(
   '%s locks fit into windows from 320 pixels on, and load and say nothing else',
   async (_, step, insert) => {
-    const { url } = await serve(insert, { overdueAfter: OVERDUE_AFTER })
+    const { url } = await serve(insert, { overdueAfter: OVERDUE_AFTER, jobs: knownJobs() })
     // With scripts, so that those of a name would run.
     const { page, complaints } = await visit(url, { javaScriptEnabled: true })
     expect(await tooWideAt(page, step)).toEqual([])

@@ -45,8 +45,9 @@ async function shown(
   return { lines: screen.lines().filter((line) => line !== ''), written: screen.written() }
 }
 
-describe.each([50, 80, 120, 160])('in %d columns', (columns) => {
-  it('list fits, trouble first, and cuts the name last', async () => {
+it.each([50, 80, 120, 160])(
+  'in %d columns list fits, trouble first, and cuts the name last',
+  async (columns) => {
     const { lines } = await shown(['list'], columns)
     expect(lines[0]).toMatch(
       columns < 160 ? /^NAME +STATE( +LAST RUN)?( +OWNER)?$/ : /^NAME +STATE +LAST RUN +OWNER$/,
@@ -58,8 +59,10 @@ describe.each([50, 80, 120, 160])('in %d columns', (columns) => {
     const names = others.map((line) => line.split(' ')[0])
     expect(names).toEqual(['vacuum', 'archive', 'clean-up', '报告', '2'])
     expect(lines.at(-1)).toBe('2 of 6 jobs need you.')
-  })
+  },
+)
 
+describe.each([80, 120, 160])('in %d columns', (columns) => {
   it('list of one lock, check and an error are broken between words', async () => {
     const one = await shown(['list', 'archive'], columns)
     expect(one.lines.map((line) => line.trim()).join(' ')).toContain(`paused by ann: ${REASON}`)
