@@ -21,8 +21,6 @@ import { connectUrl } from './url-connection'
 /** A connection to the lock table's database, by URL or through a DataSource. */
 export interface Connection {
   readonly provider: SqlLockProvider
-  /** The host, by the name that the user gave, which people recognise. SQLite has none. */
-  readonly server?: string | undefined
   /** The setting of the DataSource that would limit how long a connection may take to open, if it is not set. */
   readonly missingLimit?: string | undefined
   /** Whether it is a DataSource without the entity that would name the table. */
@@ -137,12 +135,8 @@ function twice(one: string, other: string): CommandError {
 }
 
 /** Prints which table is about to be changed. */
-export async function announce(connection: Connection, quiet = false): Promise<Place> {
-  const place = await placeOfConnection(connection)
+export async function announce({ provider }: Connection, quiet = false): Promise<Place> {
+  const place = await provider.table.place()
   if (!quiet) warn(describePlace(place))
   return place
-}
-
-export async function placeOfConnection({ provider, server }: Connection): Promise<Place> {
-  return { ...(await provider.table.place()), server }
 }

@@ -49,6 +49,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   // Connections that have answered so far. `exec` may use one hours later, when it has died.
   const idle: DriverConnection[] = []
   const client = sqlClient(driver, {
+    server: driver === sqliteDriver ? undefined : serverOf(url),
     connect: async () => {
       const connection = idle.pop() ?? (await open())
       let isBroken = false
@@ -74,7 +75,6 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   }
   return {
     provider,
-    server: driver === sqliteDriver ? undefined : serverOf(url),
     close: () => Promise.all(idle.map((connection) => connection.close())),
   }
 }

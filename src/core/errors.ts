@@ -118,3 +118,11 @@ export function warn(error: unknown): void {
     process.emitWarning(String(error))
   }
 }
+
+/** Returns the code of an error or the name of its class: one of few words, and never its message, which may contain secrets. */
+export function errorName(error: unknown): string {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  if (typeof code === 'string' && /^[\w.-]{1,40}$/.test(code)) return code
+  if (!(error instanceof Error)) return '_OTHER'
+  return name === 'Error' ? error.constructor.name : error.name
+}
