@@ -3,7 +3,9 @@ import { Cron, Interval, ScheduleModule } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { parseJob } from '../../src/core/jobs'
 import { runNow } from '../../src/core/wrapped-task'
+import { LockingTaskExecutors } from '../../src/nestjs/locking-task-executors'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import type { ShedLockModuleOptions } from '../../src/nestjs/shed-lock-module-options'
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
@@ -55,6 +57,20 @@ async function inTurn(jobs: Jobs, ...names: ('inside' | 'byHandToo' | 'interval'
 }
 
 describe('@SchedulerLock beside @Cron, with cronTime', () => {
+  test('tells the lock page when it is due, and how to run it', async () => {
+    const application = await startWith(
+      { lockProvider: new InMemoryLockProvider(), cronTime: CronTime },
+      Jobs,
+    )
+    const { jobs } = application.get(LockingTaskExecutors)
+    expect(Object.keys(jobs)).toEqual(['inside', 'by hand too', 'own', 'interval'])
+    const { due, run } = parseJob(jobs['inside'] ?? {}, 'inside')
+    expect(due?.next(Date.UTC(2026, 0, 1, 0, 1))).toBe(Date.UTC(2026, 0, 1, 0, 15))
+    expect(parseJob(jobs['interval'] ?? {}, 'interval').due).toBeUndefined()
+    const byHand = await runNow(() => run?.({ user: 'ann', reason: 'r' }))
+    expect(byHand).toEqual({ executed: true, value: 'ran' })
+  })
+
   test('runs by hand without its slot, and says whether it ran', async () => {
     const provider = new InMemoryLockProvider()
     const jobs = await start(provider, CronTime)
