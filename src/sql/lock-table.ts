@@ -81,11 +81,7 @@ export class LockTable implements Database {
     const { lockName, leaseLeft = Infinity } = call
     const deadline = time.now() + Math.min(this.timeLimit, leaseLeft)
     const check = (cause?: unknown) =>
-      callDatabase(
-        this,
-        { lockName, isIdempotent: () => true, attempt: (attempt) => this.#check(attempt, cause) },
-        deadline,
-      )
+      callDatabase(this, { lockName, attempt: (attempt) => this.#check(attempt, cause) }, deadline)
     try {
       if (this.#known !== 'right' && this.#known !== needs && needs !== 'nothing') {
         const problem = await check()
