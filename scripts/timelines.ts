@@ -1,7 +1,7 @@
 import { InMemoryLockProvider, type Lock } from '../src/core/internal'
 import { FakeClock } from '../src/testing'
 
-/** One picture of docs/guides/durations.md. Durations are in minutes. */
+/** One picture of docs/schedulers.md. Durations are in minutes. */
 export interface Case {
   readonly file: string
   readonly run: number

@@ -9,6 +9,7 @@ import { firstParagraph } from './first-paragraph.mts'
 import { linksOutOfTheSite, repository } from './links.mts'
 import { writeForLanguageModels } from './llms.mts'
 import { playgroundForPicture, setUpsAsTabs } from './first-page.mts'
+import { writeRedirects } from './redirects.mts'
 import { picturesOfBothSchemes, sizesOfPictures } from './pictures.mts'
 import { searchOptions } from './search.mts'
 import { absolute, siteUrl } from './site-url.mts'
@@ -51,7 +52,10 @@ export default defineConfig({
       ['meta', { name: 'twitter:card', content: 'summary_large_image' }],
     ]
   },
-  buildEnd: writeForLanguageModels,
+  buildEnd(site) {
+    writeForLanguageModels(site)
+    writeRedirects(site)
+  },
   // Use GitHub's anchors, so that links to headings work on both sites.
   markdown: {
     config: (md) => {

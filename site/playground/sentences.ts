@@ -1,5 +1,5 @@
-const [guarantees, durations] = ['/docs/guarantees', '/docs/guides/durations']
-const cases = `${durations}#seven-cases`
+const [guarantees, durations] = ['/docs/how-a-lock-behaves', '/docs/schedulers#how-long']
+const cases = '/docs/schedulers#seven-cases'
 
 /** For each action of the visitor, with instance A as the example: the button, what happens, and the page that promises it. */
 export const sentences = {
@@ -24,7 +24,7 @@ export const sentences = {
   wake: [
     'Wake',
     'If A was running and its lock expired, it learns so now: its signal aborts, and its late release changes nothing.',
-    '/docs/semantics#the-lease-and-the-signal',
+    '/docs/how-a-lock-behaves#the-lease-and-the-signal',
   ],
   late: [
     'Late clock',

@@ -11,7 +11,7 @@ const rowsOf = (page: string) =>
     .map((line) => line.split('|').map((cell) => cell.trim()))
     .map((cells) => ({ subject: cells[1] ?? '', proof: cells.at(-2) ?? '' }))
 const features = rowsOf('docs/maintainers/features.md')
-const promises = rowsOf('docs/maintainers/promises.md').slice(1)
+const promises = rowsOf('docs/maintainers/tests.md').slice(1)
 
 function sectionOf(page: string, begin: string, end: string): string {
   const text = read(page)
@@ -24,8 +24,8 @@ function sectionOf(page: string, begin: string, end: string): string {
 /** The bold words on the pages that make promises, without what the pages do not promise. */
 const promised = [
   sectionOf('README.md', '## What it promises\n', 'Its limits:'),
-  sectionOf('docs/guarantees.md', '# Guarantees\n', '\nNot promised:'),
-  sectionOf('docs/guarantees.md', '## The guard\n', '\n## '),
+  sectionOf('docs/how-a-lock-behaves.md', '# Guarantees\n', '\nNot promised:'),
+  sectionOf('docs/how-a-lock-behaves.md', '## The guard\n', '\n## '),
 ]
   .flatMap((section) => [...section.matchAll(/\*\*([^*]+)\*\*/g)])
   .map(([, words = '']) => words.replace(/\s+/g, ' ').replace(/[.,:]$/, ''))

@@ -30,10 +30,10 @@ describe('docs/works-with.md', () => {
   })
 
   it.each(
-    [...read('docs/compatible-servers.md').matchAll(/^- \*\*(\S.*?)\*\* \(.*; run\)/gm)].map(
+    [...read('docs/works-with.md').matchAll(/^- \*\*(\S.*?)\*\* \(.*; run\)/gm)].map(
       ([, ...cells]) => cells,
     ),
-  )('has the server of docs/compatible-servers.md: %s', (server = '') => {
+  )('has the server of docs/works-with.md: %s', (server = '') => {
     const row = worksWith.split('\n').find((line) => line.startsWith(`| ${server} `))
     expect(row).toContain(' passed')
   })

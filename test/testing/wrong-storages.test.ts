@@ -173,7 +173,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
   },
 }
 
-const page = programs('docs/guides/a-storage-of-your-own.md')
+const page = programs('docs/guides/other-sql-clients.md')
 const [storage = ''] = page
   .map(({ text }) => text)
   .join('\n')

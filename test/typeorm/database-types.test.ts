@@ -15,8 +15,8 @@ it.each(['typeorm', 'typeorm-0.3'])('every type of a DataSource in %s is known',
   expect(types.filter((type) => !Object.hasOwn(DATABASE_TYPES, type))).toEqual([])
 })
 
-it('docs/dialects.md has each type, its dialect, and whether it was run, is only written, or is refused', () => {
-  const [, section = ''] = /## TypeORM's types\n(.*?)\n## /s.exec(read('docs/dialects.md')) ?? []
+it('docs/works-with.md has each type, its dialect, and whether it was run, is only written, or is refused', () => {
+  const [, section = ''] = /## TypeORM's types\n(.*?)\n## /s.exec(read('docs/works-with.md')) ?? []
   const rows = [...section.matchAll(/^\| `([\w-]+)` +\| (\w*) +\| (\w+)/gm)].map(([, ...cells]) => cells)
   const known = Object.entries(DATABASE_TYPES).map(([type, known]) =>
     'refused' in known ? [type, '', 'refused'] : [type, known.dialect, known.untried ? 'written' : 'run'],
