@@ -87,6 +87,7 @@ declare global {
   /** Of @nestjs/testing. */
   const Test: typeof TestOfNest
   function dataSourceOf(tenant: string): DataSource
+  function send(): Promise<void>
   function sendReport(signal?: AbortSignal): Promise<void>
   function sendReports(): Promise<void>
 }
