@@ -24,7 +24,7 @@ function sectionOf(page: string, begin: string, end: string): string {
 /** The bold words on the pages that make promises, without what the pages do not promise. */
 const promised = [
   sectionOf('README.md', '## What it promises\n', 'What the lock cannot do:'),
-  sectionOf('docs/how-a-lock-behaves.md', '# Guarantees\n', '\nNot promised:'),
+  sectionOf('docs/how-a-lock-behaves.md', '## Guarantees\n', '\nNot promised:'),
   sectionOf('docs/how-a-lock-behaves.md', '## The guard\n', '\n## '),
 ]
   .flatMap((section) => [...section.matchAll(/\*\*([^*]+)\*\*/g)])

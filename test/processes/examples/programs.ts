@@ -39,6 +39,13 @@ schedulers.set('croner-10', dueSoon(croner, 'croner-10'))
 /** Enough for two instances to share. */
 export const many = (word: string): string[] => Array.from({ length: 24 }, (_, index) => `${word}-${index}`)
 
+const folder = join(__dirname, 'wrappers')
+const wrappers = new Map(
+  readdirSync(folder)
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(folder, file), 'utf8')]),
+)
+
 const recipes = ofPage('docs/guides/recipes.md', (text, file) =>
   text
     .replace("'0 3 * * *'", file.startsWith('catch-up') ? NEVER : SOON)
@@ -46,6 +53,9 @@ const recipes = ofPage('docs/guides/recipes.md', (text, file) =>
     .replace("['report', 'clean-up', 'import']", JSON.stringify(many('job')))
     .replace("['acme', 'globex', 'initech']", JSON.stringify(many('customer'))),
 )
+// The page has one of them for all schedulers that do not compute a slot.
+for (const [file, text] of wrappers)
+  if (file.startsWith('catch-up')) recipes.set(file, text.replace("'0 3 * * *'", NEVER))
 recipes.set('jobs/report', unchanged.get('jobs/report') ?? '')
 
 const monitors = ofPage('docs/guides/monitors.md', (text) => text.replaceAll("'*/15 * * * *'", SOON))
@@ -65,13 +75,6 @@ const send = executor.wrap(
 Sentry.cron.instrumentNodeCron(nodeCron).schedule(${SOON}, send as never, { name: 'report' })
 `
 monitors.set('around', around)
-
-const folder = join(__dirname, 'wrappers')
-const wrappers = new Map(
-  readdirSync(folder)
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(folder, file), 'utf8')]),
-)
 
 /** The apps that the tests start, each of these programs. */
 export const APPS = { schedulers, recipes, monitors, wrappers } satisfies Record<string, Programs>
