@@ -20,6 +20,7 @@ export const moved: Readonly<Record<string, string>> = {
   '/docs/runtimes': '/docs/works-with',
   '/docs/versions': '/docs/works-with',
   '/docs/maintainers/promises': '/docs/maintainers/tests',
+  '/docs/maintainers/features': '/docs/maintainers/tests',
 }
 
 /** Headings that have gone to another page than the rest of theirs. */

@@ -12,5 +12,5 @@ it.each([
   'dialect',
   'namedStatements',
 ])('docs/options.md has %s', (option) => {
-  expect(read('docs/options.md')).toMatch(new RegExp(`^\\| .*\`${option}\`.*\\|.*\\|.*\\|$`, 'm'))
+  expect(read('docs/options.md')).toMatch(new RegExp(`^- \\*\\*.*\`${option}\`.*\\*\\*.*: `, 'm'))
 })

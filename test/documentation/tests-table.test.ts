@@ -20,55 +20,72 @@ const BEGIN = '## Options and error codes\n'
 const OBJECT =
   /^export interface \w+(?:Options|Configuration)\b.*?^}|(?<=[(, ])(?<!readonly )options\??: \{.*?^ *}\)/gms
 
-/** Each option, and each error code, with what a test looks like that uses it. */
-function namesAndUses(): [name: string, use: RegExp][] {
-  const options = readdirSync(join(root, 'api'))
-    .flatMap((file) => [...read(`api/${file}`).matchAll(OBJECT)])
-    .flatMap(([object]) => {
+interface Named {
+  readonly name: string
+  /** What a test looks like that uses it. */
+  readonly use: RegExp
+  /** The folders of `test` in which such a test is first looked for: an option's name may mean something else elsewhere. */
+  readonly folders: ReadonlySet<string>
+}
+
+/** Each option, and each error code. */
+function namesAndUses(): Named[] {
+  const options = readdirSync(join(root, 'api')).flatMap((file) => {
+    const [, folder = 'core'] = /^shedlock-orm\.(.+)\.txt$/.exec(file) ?? []
+    return [...read(`api/${file}`).matchAll(OBJECT)].flatMap(([object]) => {
       // What is further to the right is part of the value of an option.
       const [indent = ''] = /(?<=\n) +/.exec(object) ?? []
-      return [...object.matchAll(new RegExp(`^${indent}readonly ([a-z]\\w*)\\??:`, 'gim'))]
+      return [...object.matchAll(new RegExp(`^${indent}readonly ([a-z]\\w*)\\??:`, 'gim'))].map(
+        ([, name = '']) => ({
+          name,
+          folder,
+        }),
+      )
     })
-    .map(([, name = '']) => name)
+  })
   const errors = read('src/core/errors.ts')
   const codes = [...errors.matchAll(/^ {2}\| '([A-Z_]+)'$/gm)].map(([, code = '']) => code)
   expect(options.length).toBeGreaterThan(30)
   expect(codes.length).toBeGreaterThan(5)
   return [
-    ...[...new Set(options)]
-      .sort()
-      .map((name): [string, RegExp] => [name, new RegExp(`\\b${name}\\b(: |, | }|\\()`, 'g')]),
-    ...codes.map((code): [string, RegExp] => [code, new RegExp(`'${code}'`, 'g')]),
+    ...[...new Set(options.map(({ name }) => name))].sort().map((name) => ({
+      name,
+      use: new RegExp(`\\b${name}\\b(: |, | }|\\()`, 'g'),
+      folders: new Set(options.filter((each) => each.name === name).map(({ folder }) => folder)),
+    })),
+    ...codes.map((code) => ({ name: code, use: new RegExp(`'${code}'`, 'g'), folders: new Set<string>() })),
   ]
 }
 
-/** A link to the test that is named after it, or else uses it most often. */
-function linkTo(name: string, use: RegExp): string {
+/** A link to the test that is named after it, or else uses it most often, if possible in the folder of its entry point. */
+function linkTo({ name, use, folders }: Named): string {
   const fileName = `/${name.replace(/[A-Z]/g, '-$&').toLowerCase()}.test.ts`
-  const uses = tests.map(({ file, text }) => ({
-    file,
-    count: file.endsWith(fileName) ? Infinity : [...text.matchAll(use)].length,
-  }))
+  const isNear = (file: string): boolean => [...folders].some((folder) => file.startsWith(`test/${folder}/`))
+  const uses = tests.map(({ file, text }) => {
+    const count = [...text.matchAll(use)].length
+    if (file.endsWith(fileName)) return { file, count: Infinity }
+    return { file, count: isNear(file) ? count * 1_000 : count }
+  })
   const most = uses.reduce((one, other) => (other.count > one.count ? other : one))
   return `[${basename(most.file, '.ts')}](../../${most.file})`
 }
 
 it('the page names a test of each option and each error code', () => {
   const names = namesAndUses()
-  const unused = names.filter(([, use]) => !tests.some(({ text }) => text.search(use) >= 0))
-  expect(unused.map(([name]) => name)).toEqual([])
+  const unused = names.filter(({ use }) => !tests.some(({ text }) => text.search(use) >= 0))
+  expect(unused.map(({ name }) => name)).toEqual([])
   if (process.env['UPDATE_TABLES']) {
     const [rules = ''] = read(PAGE).split(BEGIN)
     writeFileSync(
       join(root, PAGE),
-      `${rules}${BEGIN}\n${names.map(([name, use]) => `- \`${name}\`: ${linkTo(name, use)}\n`).join('')}`,
+      `${rules}${BEGIN}\n${names.map((each) => `- \`${each.name}\`: ${linkTo(each)}\n`).join('')}`,
     )
   }
   const listed = read(PAGE).matchAll(/^- `(\w+)`: \[.*\]\(\.\.\/\.\.\/(.+)\)$/gm)
   const files = new Map([...listed].map(([, name, file]) => [name, file]))
   const text = (name: string) => tests.find(({ file }) => file === files.get(name))?.text ?? ''
-  expect([...files.keys()]).toEqual(names.map(([name]) => name))
-  expect(names.filter(([name, use]) => text(name).search(use) < 0).map(([name]) => name)).toEqual([])
+  expect([...files.keys()]).toEqual(names.map(({ name }) => name))
+  expect(names.filter(({ name, use }) => text(name).search(use) < 0).map(({ name }) => name)).toEqual([])
 })
 
 it('the page names the tests of each rule, and those that notice its mutants', () => {
