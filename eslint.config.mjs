@@ -46,7 +46,7 @@ export default tseslint.config(
   },
   {
     // The entity is a TypeORM EntitySchema by structure and by its mark, so that TypeORM is not imported.
-    files: ['test/**'],
+    files: ['test/**', 'verification/**'],
     rules: {
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
       // A condition that is awaited stands in one line: `eventually(() => expect(…).toBe(…))`.

@@ -8,7 +8,7 @@ import {
   type Dialect,
   type SqlRow,
 } from '../src/sql/internal'
-import type { World } from '../test/simulation/world'
+import type { World } from '../verification/simulation/world'
 
 /** SQLite's own dialect, with the clock of the simulation. */
 const dialect: Dialect = { ...dialects.sqlite, now: sql`simulated_now()` }

@@ -25,9 +25,13 @@ export default defineConfig({
   lang: 'en',
   description: 'ShedLock for Node.js, as an extension of TypeORM and Prisma',
   srcDir: '..',
-  // The pages are docs/ and the Markdown files next to it.
-  srcExclude: ['!(docs|*.md)/**'],
-  rewrites: { 'README.md': 'index.md', 'docs/README.md': 'docs/index.md' },
+  // The pages are docs/, verification/README.md and the Markdown files next to them.
+  srcExclude: ['!(docs|verification|*.md)/**', 'verification/!(README.md)'],
+  rewrites: {
+    'README.md': 'index.md',
+    'docs/README.md': 'docs/index.md',
+    'verification/README.md': 'verification/index.md',
+  },
   base,
   outDir: 'dist',
   vite: {

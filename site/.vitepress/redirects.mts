@@ -19,6 +19,10 @@ export const moved: Readonly<Record<string, string>> = {
   '/docs/compatible-servers': '/docs/works-with',
   '/docs/runtimes': '/docs/works-with',
   '/docs/versions': '/docs/works-with',
+  '/docs/maintainers/chaos': '/verification/',
+  '/docs/maintainers/model': '/verification/',
+  '/docs/maintainers/mutants': '/verification/',
+  '/docs/maintainers/simulation': '/verification/',
   '/docs/maintainers/promises': '/docs/maintainers/tests',
   '/docs/maintainers/features': '/docs/maintainers/tests',
 }

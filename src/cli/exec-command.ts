@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { aDuration, checkLockConfiguration, executeOnce, LockError } from '../core/internal'
+import { aDuration, parseLockConfiguration, executeOnce, LockError } from '../core/internal'
 import type { SqlLockProvider } from '../sql/internal'
 import { ExitCode, wrongUsage } from './command-error'
 import { announce, withConnection } from './connect'
@@ -31,7 +31,7 @@ export function addExecCommand(program: Command): void {
         throw wrongUsage('Set --lock-at-most-for <duration>, or --wait <duration>.')
       if (command[0] === '') throw wrongUsage('The command is empty.')
       // Validate the configuration before connecting.
-      checkLockConfiguration({ name, lockAtMostFor: lockAtMostFor ?? '1m', lockAtLeastFor })
+      parseLockConfiguration({ name, lockAtMostFor: lockAtMostFor ?? '1m', lockAtLeastFor })
       const signals = new Signals()
       signals.tell((signal) => process.exit(statusOf(signal)))
       return withConnection(flags, async (connection) => {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { aDuration, checkLockName, formatDuration } from '../core/internal'
+import { aDuration, parseLockName, formatDuration } from '../core/internal'
 import { printable, type OverdueLock } from '../sql/internal'
 import { ExitCode } from './command-error'
 import { onDatabase } from './connect'
@@ -62,7 +62,7 @@ export function addLimit(text: string, limits: Limits = {}): Limits {
   const [, name = '', limit = ''] = /^(.*)=(.*)$/s.exec(text) ?? []
   if (name === '') throw new InvalidArgumentError('It must be name=duration, such as report=25h.')
   // Validate the limit before connecting.
-  aDuration(readDuration(limit), 'the limit', checkLockName(name))
+  aDuration(readDuration(limit), 'the limit', parseLockName(name))
   return { ...limits, [name]: limit }
 }
 

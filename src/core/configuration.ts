@@ -1,9 +1,16 @@
 import { aDuration, aLease, isTemporal } from './duration'
-import { invalid, optionOf } from './errors'
+import { configurationError, optionOf } from './errors'
 import type { LockEvent } from './listener'
 import type { CheckedLockConfiguration, Duration, LockConfiguration, Skip } from './lock'
-import { aBoolean, aSignal, checkOptions, mustBe, type CheckedOptions, type OptionChecks } from './options'
-import { checkSlot, RETRY_STEPS } from './slots'
+import {
+  aBoolean,
+  aSignal,
+  parseOptions,
+  optionError,
+  type ParsedOptions,
+  type OptionParsers,
+} from './options'
+import { parseSlot, RETRY_STEPS } from './slots'
 
 /** A checked lock configuration, and how to acquire the lock. Durations are in milliseconds. */
 export interface LockRequest {
@@ -42,23 +49,23 @@ const INVISIBLE = /[\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}]/gu
 const PLACEHOLDER = /[$#]\{[^}]*\}/
 
 export const LOCK_OPTIONS = {
-  name: checkLockName,
+  name: parseLockName,
   lockAtMostFor: aLease,
   lockAtLeastFor: aDuration,
-  slot: checkSlot,
+  slot: parseSlot,
   untilSucceeded: aBoolean,
-  wait: checkWait,
-  keepAlive: checkKeepAlive,
+  wait: parseWait,
+  keepAlive: parseKeepAlive,
   signal: aSignal,
-} satisfies OptionChecks<LockConfiguration>
+} satisfies OptionParsers<LockConfiguration>
 
 /**
  * Refuses a configuration that can never work, so that it fails at start-up and not at 3 a.m.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function checkLockConfiguration(configuration: LockConfiguration): LockRequest {
-  return lockRequest(checkOptions(configuration, LOCK_OPTIONS, 'lock configuration', nameOf(configuration)))
+export function parseLockConfiguration(configuration: LockConfiguration): LockRequest {
+  return lockRequest(parseOptions(configuration, LOCK_OPTIONS, 'lock configuration', nameOf(configuration)))
 }
 
 /**
@@ -67,8 +74,8 @@ export function checkLockConfiguration(configuration: LockConfiguration): LockRe
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function lockRequest({
-  // A name that was set has been checked.
-  name = checkLockName(undefined),
+  // A name that was set has been parsed.
+  name = parseLockName(undefined),
   lockAtMostFor,
   lockAtLeastFor = 0,
   slot,
@@ -77,15 +84,15 @@ export function lockRequest({
   keepAlive,
   signal,
   onSkip,
-}: CheckedOptions<TaskConfiguration, typeof TASK_OPTIONS>): LockRequest {
+}: ParsedOptions<TaskConfiguration, typeof TASK_OPTIONS>): LockRequest {
   if (lockAtMostFor === undefined) {
-    throw invalid(
+    throw configurationError(
       `Lock '${name}' has no lockAtMostFor – set it, for example to '10m', in its configuration or as defaultLockAtMostFor.`,
       name,
     )
   }
   if (untilSucceeded && slot === undefined)
-    throw invalid(
+    throw configurationError(
       `untilSucceeded of lock '${name}' needs a slot – set slot to the time at which the run was due.`,
       name,
     )
@@ -102,21 +109,21 @@ export function lockRequest({
 
 export const TASK_OPTIONS = {
   ...LOCK_OPTIONS,
-  onSkip: checkOnSkip,
-} satisfies OptionChecks<TaskConfiguration>
+  onSkip: parseOnSkip,
+} satisfies OptionParsers<TaskConfiguration>
 
 /** @throws LockError `INVALID_CONFIGURATION` */
-export function checkTaskConfiguration(
+export function parseTaskConfiguration(
   configuration: TaskConfiguration,
   defaults: DefaultDurations,
 ): LockRequest {
-  const checked = checkOptions(configuration, TASK_OPTIONS, 'lock configuration', nameOf(configuration))
-  return lockRequest({ ...defaults, ...checked })
+  const parsed = parseOptions(configuration, TASK_OPTIONS, 'lock configuration', nameOf(configuration))
+  return lockRequest({ ...defaults, ...parsed })
 }
 
-function checkOnSkip<Value>(value: Value, option: string, lockName?: string): Value {
+function parseOnSkip<Value>(value: Value, option: string, lockName?: string): Value {
   if (value === 'throw' || typeof value === 'function') return value
-  throw mustBe(option, "'throw' or a function", lockName)
+  throw optionError(option, "'throw' or a function", lockName)
 }
 
 /**
@@ -125,7 +132,7 @@ function checkOnSkip<Value>(value: Value, option: string, lockName?: string): Va
  */
 export function checkTask(task: unknown, lockName?: string): void {
   if (typeof task === 'function') return
-  throw invalid(
+  throw configurationError(
     'The task is not a function – pass the function itself as the second argument, not what it returns.',
     lockName,
   )
@@ -140,7 +147,7 @@ export function nameOf(configuration: { readonly name?: unknown } | undefined): 
 /** @throws LockError `INVALID_CONFIGURATION` if these durations, in milliseconds, cannot be those of one lock */
 export function checkLease(name: string, lockAtMostFor: number, lockAtLeastFor: number): void {
   if (lockAtLeastFor > lockAtMostFor) {
-    throw invalid(
+    throw configurationError(
       `lockAtLeastFor of lock '${name}' (${lockAtLeastFor} ms) is longer than its lockAtMostFor (${lockAtMostFor} ms) – shorten it, or make lockAtMostFor longer.`,
       name,
       'lockAtLeastFor',
@@ -154,30 +161,31 @@ export function checkLease(name: string, lockAtMostFor: number, lockAtLeastFor: 
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function checkLockName(name: unknown): string {
+export function parseLockName(name: unknown): string {
   if (typeof name !== 'string' || name === '')
-    throw invalid('A lock has no name – set name to a string that is not empty.')
+    throw configurationError('A lock has no name – set name to a string that is not empty.')
   if (name.length > MAX_NAME_LENGTH) {
-    throw invalid(
+    throw configurationError(
       `Lock name '${name}' has ${name.length} characters, but its column holds only ${MAX_NAME_LENGTH} – shorten it.`,
       name,
     )
   }
   if (name.search(INVISIBLE) >= 0) {
-    throw invalid(
+    throw configurationError(
       `Lock name "${name.replace(INVISIBLE, escaped)}" contains invisible characters, control characters or lone surrogates – use plain text.`,
       name,
     )
   }
   const [placeholder] = PLACEHOLDER.exec(name) ?? []
   if (placeholder !== undefined) {
-    throw invalid(
+    throw configurationError(
       `Lock name '${name}' contains '${placeholder}', which nothing replaces, so all calls would share one lock – pass a function that builds the name from the arguments, such as name: (tenant) => \`report-\${tenant}\`.`,
       name,
     )
   }
   // MySQL and SQL Server ignore trailing blanks in comparisons, so two names would be one lock there.
-  if (name.trim() !== name) throw invalid(`Lock name '${name}' begins or ends with a blank – trim it.`, name)
+  if (name.trim() !== name)
+    throw configurationError(`Lock name '${name}' begins or ends with a blank – trim it.`, name)
   return name
 }
 
@@ -187,7 +195,7 @@ function escaped(character: string): string {
 }
 
 /** @returns how long to wait, and the longest interval between two attempts, in milliseconds */
-export function checkWait(
+export function parseWait(
   wait: NonNullable<LockConfiguration['wait']>,
   option: string,
   lockName?: string,
@@ -195,28 +203,28 @@ export function checkWait(
   if (typeof wait !== 'object' || isTemporal(wait))
     return { atMost: aDuration(wait, option, lockName), interval: 500 }
   const what = optionOf(option, lockName)
-  const { atMost, interval = 500 } = checkOptions(
+  const { atMost, interval = 500 } = parseOptions(
     wait,
     { atMost: aDuration, interval: aDuration },
     what,
     lockName,
     option,
   )
-  if (atMost === undefined) throw mustBe(`${option}.atMost`, "a duration such as '1m'", lockName)
-  if (interval === 0) throw mustBe(`${option}.interval`, 'a millisecond or more', lockName)
+  if (atMost === undefined) throw optionError(`${option}.atMost`, "a duration such as '1m'", lockName)
+  if (interval === 0) throw optionError(`${option}.interval`, 'a millisecond or more', lockName)
   return { atMost, interval }
 }
 
-function checkKeepAlive(
+function parseKeepAlive(
   keepAlive: NonNullable<LockConfiguration['keepAlive']>,
   option: string,
   lockName?: string,
 ): { readonly atMost?: number | undefined } | undefined {
   if (typeof keepAlive === 'boolean') return keepAlive ? {} : undefined
   if (typeof keepAlive !== 'object' || (keepAlive as unknown) === null)
-    throw mustBe(option, "true, false, or an object such as { atMost: '2h' }", lockName)
+    throw optionError(option, "true, false, or an object such as { atMost: '2h' }", lockName)
   const what = optionOf(option, lockName)
-  const checked = checkOptions(keepAlive, { atMost: aDuration }, what, lockName, option)
-  if (checked.atMost === 0) throw mustBe(`${option}.atMost`, 'a millisecond or more', lockName)
-  return checked
+  const parsed = parseOptions(keepAlive, { atMost: aDuration }, what, lockName, option)
+  if (parsed.atMost === 0) throw optionError(`${option}.atMost`, 'a millisecond or more', lockName)
+  return parsed
 }

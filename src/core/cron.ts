@@ -1,4 +1,4 @@
-import { invalid } from './errors'
+import { configurationError } from './errors'
 import type { LockConfiguration } from './lock'
 import { timeOf } from './slots'
 import { time } from './time'
@@ -77,12 +77,12 @@ export function slotOf(
   > | null
   if (given?.date) return dateOf(given as NodeCronContextLike)
   if (typeof (given?.nextRun ?? given?.previousRuns ?? given?.getNextDateFrom) !== 'function')
-    throw invalid(
+    throw configurationError(
       'slotOf needs the Cron of croner (6 or later), a CronTime of the package cron (2.3 or later), or the context of node-cron 4 – pass this object, not an expression; for other versions and schedulers, pass a Cron or a CronTime with the same expression and time zone. To start a job by hand, use runNow.',
     )
   const slot = lastDue(given as CronLike | CronTimeLike, Number(timeOf(now)))
   if (slot !== undefined) return new Date(slot)
-  throw invalid(
+  throw configurationError(
     'The cron expression was never due, so there is no slot – leave slot out, or correct the expression. (With croner before 10, a job that is stopped, or in the last of its maxRuns, has no slot either.)',
   )
 }
@@ -90,7 +90,7 @@ export function slotOf(
 /** Returns when the fire was due. A run that was invoked has the time of the call, which is another one on each instance. */
 function dateOf({ date, execution }: NodeCronContextLike): Date {
   if (execution?.reason !== 'invoked') return date
-  throw invalid(
+  throw configurationError(
     "A run that node-cron's execute() started has no due time, so it did not run – call runNow(() => task.execute()). For missed fires, pass the job itself: task.on('execution:missed', job).",
   )
 }
@@ -108,7 +108,7 @@ export function lastDue(cron: CronLike | CronTimeLike, now: number): number | un
     return lastBefore(latest, (start) => cron.getNextDateFrom(start, zone).toMillis())
   }
   if (cron.options?.interval)
-    throw invalid(
+    throw configurationError(
       "croner's option interval counts from the last run of each instance, so the runs have no slots – write the interval as an expression, such as '*/4 * * * * *', or leave slot out and set lockAtLeastFor.",
     )
   if (!cron.previousRuns) return lastBefore(latest, (start) => cron.nextRun(start)?.getTime() ?? Infinity)

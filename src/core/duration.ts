@@ -1,4 +1,4 @@
-import { invalid, optionOf } from './errors'
+import { configurationError, optionOf } from './errors'
 import type { Duration } from './lock'
 
 const HOUR = 3_600_000
@@ -32,7 +32,7 @@ export function aDuration(duration: Duration, option: string, lockName?: string)
   const given = isTemporal(duration) ? duration.toString() : duration
   const value = Math.trunc(typeof given === 'number' ? given : parse(given))
   if (value >= 0 && value <= MAX_DURATION) return value
-  throw invalid(`${optionOf(option, lockName)} ${mistakeOf(given, value)}.`, lockName)
+  throw configurationError(`${optionOf(option, lockName)} ${mistakeOf(given, value)}.`, lockName)
 }
 
 /** Databases cut their clocks to milliseconds, so a lease of one millisecond may be over when it starts. */
@@ -46,7 +46,7 @@ const SHORTEST_LEASE = 2
 export function aLease(duration: Duration, option: string, lockName?: string): number {
   const lease = aDuration(duration, option, lockName)
   if (lease >= SHORTEST_LEASE) return lease
-  throw invalid(
+  throw configurationError(
     `${optionOf(option, lockName)} is shorter than two milliseconds, so the lock would expire at once – set it to the longest time that the task may run.`,
     lockName,
     option,

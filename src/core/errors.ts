@@ -67,7 +67,7 @@ export class LockError extends Error {
 }
 
 /** Creates the error for a configuration that can never work. */
-export function invalid(message: string, lockName?: string, option?: string): LockError {
+export function configurationError(message: string, lockName?: string, option?: string): LockError {
   return new LockError('INVALID_CONFIGURATION', message, { lockName, option })
 }
 
@@ -77,7 +77,7 @@ export function optionOf(option: string, lockName: string | undefined): string {
 }
 
 /** Creates the error for a client that cannot keep locks. */
-export function invalidClient(message: string, lockName?: string): LockError {
+export function clientError(message: string, lockName?: string): LockError {
   return new LockError('INVALID_CLIENT', message, { lockName })
 }
 

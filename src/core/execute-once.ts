@@ -1,10 +1,10 @@
-import { checkLockName, nameOf, TASK_OPTIONS, type TaskConfiguration } from './configuration'
+import { parseLockName, nameOf, TASK_OPTIONS, type TaskConfiguration } from './configuration'
 import { skipError, warn } from './errors'
-import { checkListeners, type LockingTaskExecutorListener } from './listener'
+import { parseListeners, type LockingTaskExecutorListener } from './listener'
 import type { Duration, Task, TaskResult } from './lock'
 import type { LockProvider } from './lock-provider'
 import { LockingTaskExecutor } from './locking-task-executor'
-import { checkOptions, type OptionChecks } from './options'
+import { parseOptions, type OptionParsers } from './options'
 
 /** What to run once, and how long to wait while another instance runs it. */
 export interface ExecuteOnceConfiguration extends Omit<TaskConfiguration, 'untilSucceeded' | 'onSkip'> {
@@ -28,8 +28,8 @@ export interface ExecuteOnceConfiguration extends Omit<TaskConfiguration, 'until
 const { untilSucceeded: _, onSkip: __, ...LOCK_OPTIONS } = TASK_OPTIONS
 const OPTIONS = {
   ...LOCK_OPTIONS,
-  listeners: checkListeners,
-} satisfies OptionChecks<ExecuteOnceConfiguration>
+  listeners: parseListeners,
+} satisfies OptionParsers<ExecuteOnceConfiguration>
 
 /**
  * Runs a task that must be done before any instance goes on, such as migrations: one instance runs it while the others wait. The
@@ -48,8 +48,8 @@ export async function executeOnce<T>(
   configuration: ExecuteOnceConfiguration,
   task: Task<T>,
 ): Promise<TaskResult<T>> {
-  const checked = checkOptions(configuration, OPTIONS, 'configuration', nameOf(configuration))
-  const { name = checkLockName(undefined), listeners, ...lock } = checked
+  const parsed = parseOptions(configuration, OPTIONS, 'configuration', nameOf(configuration))
+  const { name = parseLockName(undefined), listeners, ...lock } = parsed
   const executor = new LockingTaskExecutor(provider, { listeners })
   const untilSucceeded = lock.slot !== undefined
   return executor.executeWithLock(

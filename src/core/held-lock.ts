@@ -1,7 +1,7 @@
 import { sharedByEveryCopy } from './copies'
 import { checkLease } from './configuration'
 import { aDuration, aLease } from './duration'
-import { invalid, LockError, warn } from './errors'
+import { configurationError, LockError, warn } from './errors'
 import { keepAlive } from './keep-alive'
 import {
   hasListeners,
@@ -11,7 +11,7 @@ import {
   type LockingTaskExecutorListener,
 } from './listener'
 import type { Acquisition, Duration, Lock } from './lock'
-import { checkOptions, mustBe } from './options'
+import { parseOptions, optionError } from './options'
 import { Lease, whenAborted, whenOver, type Cancel } from './time'
 
 /** What an executor reports about a lock, and to which listeners. */
@@ -89,7 +89,7 @@ export class HeldLock implements Lock {
   async fencingToken(): Promise<number> {
     this.#throwUnlessHeld()
     if (!this.#acquisition.fencingToken)
-      throw invalid(
+      throw configurationError(
         `The provider of lock '${this.name}' has no fencing tokens – use a provider of this package, such as typeOrmLockProvider.`,
         this.name,
       )
@@ -167,7 +167,7 @@ export class HeldLock implements Lock {
   }
 
   async unlock(options: Parameters<Lock['unlock']>[0] = {}): Promise<void> {
-    const { outcome } = checkOptions(options, { outcome: checkOutcome }, 'options of unlock()', this.name)
+    const { outcome } = parseOptions(options, { outcome: parseOutcome }, 'options of unlock()', this.name)
     await this.release(outcome)
   }
 
@@ -276,9 +276,9 @@ export class HeldLock implements Lock {
   }
 }
 
-function checkOutcome<Value>(outcome: Value, option: string, lockName?: string): Value {
+function parseOutcome<Value>(outcome: Value, option: string, lockName?: string): Value {
   if (['succeeded', 'failed', 'unused'].includes(String(outcome))) return outcome
-  throw mustBe(option, "'succeeded', 'failed' or 'unused'", lockName)
+  throw optionError(option, "'succeeded', 'failed' or 'unused'", lockName)
 }
 
 /** Creates the error for a release that timed out, with a cause that the storage cannot know: a guard blocks the lock's row. */

@@ -1,11 +1,11 @@
-import { checkLockName, checkTaskConfiguration, nameOf } from './configuration'
+import { parseLockName, parseTaskConfiguration, nameOf } from './configuration'
 import { aDuration, aLease } from './duration'
 import { warn } from './errors'
-import { checkListeners, type LockingTaskExecutorListener } from './listener'
+import { parseListeners, type LockingTaskExecutorListener } from './listener'
 import type { ActiveLock, Duration, TaskContext } from './lock'
 import type { LockProvider } from './lock-provider'
-import { checkShutdown, LockingTaskExecutor, type ShutdownOptions } from './locking-task-executor'
-import { aFunction, checkOptions, mustBe } from './options'
+import { parseShutdown, LockingTaskExecutor, type ShutdownOptions } from './locking-task-executor'
+import { aFunction, parseOptions, optionError } from './options'
 import { outsideOfScopes } from './scope'
 import { sleep, whenAborted } from './time'
 
@@ -63,30 +63,30 @@ export function leaderElection(
     readonly onError?: ((error: unknown) => unknown) | undefined
   },
 ): LeaderElection {
-  const checked = checkOptions(
+  const parsed = parseOptions(
     configuration,
-    { name: checkLockName, lockAtMostFor: aLease, interval: aDuration, listeners: checkListeners },
+    { name: parseLockName, lockAtMostFor: aLease, interval: aDuration, listeners: parseListeners },
     'leader election',
     nameOf(configuration),
   )
-  const { lockAtMostFor } = checked
-  const interval = checked.interval ?? Math.ceil(Math.min((lockAtMostFor ?? 1) / 4, 5_000))
+  const { lockAtMostFor } = parsed
+  const interval = parsed.interval ?? Math.ceil(Math.min((lockAtMostFor ?? 1) / 4, 5_000))
   const wait = { atMost: '36500d', interval }
   const candidacy = { name: configuration.name, lockAtMostFor, keepAlive: true, wait }
-  const { name } = checkTaskConfiguration(candidacy, { lockAtLeastFor: 0 }).configuration
+  const { name } = parseTaskConfiguration(candidacy, { lockAtLeastFor: 0 }).configuration
   const {
     onElected,
     onStepDown,
     onError = warn,
-  } = checkOptions(
+  } = parseOptions(
     callbacks,
     { onElected: aFunction, onStepDown: aFunction, onError: aFunction },
     'callbacks of the leader election',
     name,
   )
-  if (!onElected) throw mustBe('onElected', 'a function', name)
+  if (!onElected) throw optionError('onElected', 'a function', name)
   // This listener suppresses the process warning for a lost lock: the leader steps down, and `onStepDown` gets the reason.
-  const listeners = [...(checked.listeners ?? []), { onLockLost: () => undefined }]
+  const listeners = [...(parsed.listeners ?? []), { onLockLost: () => undefined }]
   const executor = new LockingTaskExecutor(provider, { listeners })
   const stopped = new AbortController()
   let leading: ActiveLock | undefined
@@ -127,7 +127,7 @@ export function leaderElection(
   return {
     isLeader: () => leading?.signal.aborted === false,
     shutdown: async (options = {}) => {
-      const { timeout } = checkShutdown(options)
+      const { timeout } = parseShutdown(options)
       stopped.abort()
       return executor.shutdown({ timeout, abortAfter: 0 })
     },

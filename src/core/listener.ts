@@ -1,7 +1,7 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
-import { invalid, LockError } from './errors'
+import { configurationError, LockError } from './errors'
 import { describeSkip, type CheckedLockConfiguration, type Skip } from './lock'
-import { mustBe } from './options'
+import { optionError } from './options'
 
 /** What every event contains: the lock, and how it was configured. */
 export interface LockEvent {
@@ -122,15 +122,17 @@ export function notify<Method extends keyof EventDetails>(
  *
  * @throws LockError `INVALID_CONFIGURATION` if they are not an array of objects, or a method is not a function
  */
-export function checkListeners<Listener extends object>(listeners: readonly Listener[]): readonly Listener[] {
+export function parseListeners<Listener extends object>(listeners: readonly Listener[]): readonly Listener[] {
   const isListener = (value: unknown): boolean => typeof value === 'object' && value !== null
   const option: unknown = listeners
   if (!Array.isArray(option) || !option.every(isListener))
-    throw invalid('listeners must be an array of objects, each with methods such as onLockAcquired.')
+    throw configurationError(
+      'listeners must be an array of objects, each with methods such as onLockAcquired.',
+    )
   for (const listener of listeners as readonly Record<string, unknown>[])
     for (const method of Object.keys(channels))
       if (!['function', 'undefined'].includes(typeof listener[method]))
-        throw mustBe(`${method} of a listener`, 'a function')
+        throw optionError(`${method} of a listener`, 'a function')
   return listeners
 }
 
@@ -149,7 +151,7 @@ export function loggingListener(
 ): Required<Omit<LockingTaskExecutorListener, 'onLockAttempt' | 'onLockAcquired' | 'onTaskStarted'>> {
   for (const level of ['debug', 'warn', 'error'] as const) {
     if (typeof (logger as Partial<typeof logger> | undefined)?.[level] !== 'function')
-      throw invalid(
+      throw configurationError(
         `loggingListener was called with a logger without ${level}() – pass console, pino(), a winston logger or Nest's Logger.`,
       )
   }

@@ -1,5 +1,5 @@
-import { checkLockConfiguration, type LockRequest } from './configuration'
-import { LockError, invalid, warn } from './errors'
+import { parseLockConfiguration, type LockRequest } from './configuration'
+import { LockError, configurationError, warn } from './errors'
 import { HeldLock, type LockReport } from './held-lock'
 import type {
   Acquisition,
@@ -38,7 +38,7 @@ export abstract class LockProvider {
    *   if that has aborted. In all these cases the lock was not acquired, or is released again
    */
   async lock(configuration: LockConfiguration): Promise<Lock | undefined> {
-    const request = checkLockConfiguration(configuration)
+    const request = parseLockConfiguration(configuration)
     const lock = await acquireLock(this, request)
     if (lock instanceof HeldLock) return lock
     if (lock.reason === 'aborted') request.signal?.throwIfAborted()
@@ -61,9 +61,9 @@ export abstract class LockProvider {
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
-export function checkProvider<Provider>(provider: Provider, what = 'The first argument'): Provider {
+export function parseProvider<Provider>(provider: Provider, what = 'The first argument'): Provider {
   if (typeof (provider as Partial<LockProvider> | undefined)?.acquire === 'function') return provider
-  throw invalid(
+  throw configurationError(
     `${what} is not a lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).`,
   )
 }
@@ -126,7 +126,7 @@ function isFinal(answer: Acquisition | Refusal | Skip): boolean {
 /** Creates the error for a slot that lies too far ahead of the storage's clock. Both are in milliseconds since 1970. */
 function slotTooFarAheadError(name: string, slot: number, now: number): LockError {
   const iso = (time: number): string => new Date(time).toISOString()
-  return invalid(
+  return configurationError(
     `The slot of lock '${name}', ${iso(slot)}, lies more than a minute ahead of the database's clock, which says ${iso(now)}; the clock of this process says ${iso(time.wall())} – correct the clock that is wrong. If both are right, pass the time at which this run was due as the slot.`,
     name,
   )

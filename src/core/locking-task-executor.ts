@@ -1,15 +1,15 @@
 import {
   checkTask,
-  checkTaskConfiguration,
+  parseTaskConfiguration,
   type DefaultDurations,
   type LockRequest,
   type TaskConfiguration,
 } from './configuration'
 import { aDuration, aLease } from './duration'
-import { invalid, shutdownError, skipError, warn } from './errors'
+import { configurationError, shutdownError, skipError, warn } from './errors'
 import type { HeldLock } from './held-lock'
 import {
-  checkListeners,
+  parseListeners,
   hasListeners,
   notify,
   type LockEvent,
@@ -17,8 +17,8 @@ import {
   type TaskFinishedEvent,
 } from './listener'
 import type { Duration, Skip, Task, TaskContext, TaskResult } from './lock'
-import { acquireLock, checkProvider, type LockProvider } from './lock-provider'
-import { checkOptions, type OptionChecks } from './options'
+import { acquireLock, parseProvider, type LockProvider } from './lock-provider'
+import { parseOptions, type OptionParsers } from './options'
 import { lendLock, runInScope, scopesOf } from './scope'
 import { inTime, Lease, time, whenOver } from './time'
 import { wrappedTask, type WrapConfiguration } from './wrapped-task'
@@ -36,8 +36,8 @@ export interface LockingTaskExecutorOptions {
 export const EXECUTOR_OPTIONS = {
   defaultLockAtMostFor: aLease,
   defaultLockAtLeastFor: aDuration,
-  listeners: checkListeners,
-} satisfies OptionChecks<LockingTaskExecutorOptions>
+  listeners: parseListeners,
+} satisfies OptionParsers<LockingTaskExecutorOptions>
 
 /** How a shutdown ends the tasks that are running. */
 export interface ShutdownOptions {
@@ -57,12 +57,12 @@ const TIME_TO_STOP = 5_000
  * @returns the options in milliseconds, with their defaults
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function checkShutdown(options: ShutdownOptions): { timeout: number; abortAfter: number } {
-  const checked = checkOptions(options, { timeout: aDuration, abortAfter: aDuration }, 'shutdown options')
-  const { timeout = 10_000 } = checked
-  const { abortAfter = Math.max(timeout - TIME_TO_STOP, timeout / 2) } = checked
+export function parseShutdown(options: ShutdownOptions): { timeout: number; abortAfter: number } {
+  const parsed = parseOptions(options, { timeout: aDuration, abortAfter: aDuration }, 'shutdown options')
+  const { timeout = 10_000 } = parsed
+  const { abortAfter = Math.max(timeout - TIME_TO_STOP, timeout / 2) } = parsed
   if (abortAfter <= timeout) return { timeout, abortAfter }
-  throw invalid(
+  throw configurationError(
     `abortAfter (${abortAfter} ms) must not be longer than timeout (${timeout} ms), because a shutdown ends with its timeout.`,
   )
 }
@@ -88,12 +88,12 @@ export class LockingTaskExecutor {
    *   and if `listeners` is not an array of objects
    */
   constructor(provider: LockProvider, options: LockingTaskExecutorOptions = {}) {
-    this.#provider = checkProvider(provider)
-    const checked = checkOptions(options, EXECUTOR_OPTIONS, 'executor options')
-    this.#listeners = checked.listeners ?? []
+    this.#provider = parseProvider(provider)
+    const parsed = parseOptions(options, EXECUTOR_OPTIONS, 'executor options')
+    this.#listeners = parsed.listeners ?? []
     this.#defaults = {
-      lockAtMostFor: checked.defaultLockAtMostFor,
-      lockAtLeastFor: checked.defaultLockAtLeastFor,
+      lockAtMostFor: parsed.defaultLockAtMostFor,
+      lockAtLeastFor: parsed.defaultLockAtLeastFor,
     }
   }
 
@@ -107,7 +107,7 @@ export class LockingTaskExecutor {
    *   passed on unchanged, even if the release fails
    */
   async executeWithLock<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
-    const request = checkTaskConfiguration(configuration, this.#defaults)
+    const request = parseTaskConfiguration(configuration, this.#defaults)
     const { name } = request.configuration
     checkTask(task, name)
     const event: LockEvent = { name, configuration: request.configuration }
@@ -223,7 +223,7 @@ export class LockingTaskExecutor {
    * @throws LockError `INVALID_CONFIGURATION` for wrong durations, and for an `abortAfter` that is longer than the timeout
    */
   async shutdown(options: ShutdownOptions = {}): Promise<readonly string[]> {
-    const { timeout, abortAfter } = checkShutdown(options)
+    const { timeout, abortAfter } = parseShutdown(options)
     const lease = new Lease(timeout)
     const goingOn = lease.lasting(abortAfter)
     this.#shutdown.abort()

@@ -1,25 +1,25 @@
-import { invalid, optionOf, type LockError } from './errors'
+import { configurationError, optionOf, type LockError } from './errors'
 
 /**
- * Checks one option, and returns its value in the form that the code uses, such as a duration in milliseconds.
+ * Parses one option: returns its value in the form that the code uses, such as a duration in milliseconds.
  *
  * @param option its name, for the error
  * @param lockName the lock that the option belongs to, if any, for the error
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export type OptionCheck<Value> = (value: Value, option: string, lockName?: string) => unknown
+export type OptionParser<Value> = (value: Value, option: string, lockName?: string) => unknown
 
-/** A check for each option of an object: a missing or a superfluous check does not compile. */
-export type OptionChecks<Options> = {
-  readonly [Key in keyof Options]-?: OptionCheck<Exclude<Options[Key], undefined>>
+/** A parser for each option of an object: a missing or a superfluous one does not compile. */
+export type OptionParsers<Options> = {
+  readonly [Key in keyof Options]-?: OptionParser<Exclude<Options[Key], undefined>>
 }
 
 /**
- * What the checks return, for the options that were set. If a check declares no return type of its own, the option keeps its type.
+ * What the parsers return, for the options that were set. If one declares no return type of its own, the option keeps its type.
  */
-export type CheckedOptions<Options, Checks> = {
+export type ParsedOptions<Options, Parsers> = {
   readonly [Key in keyof Options]?:
-    | (Checks[Key & keyof Checks] extends (...all: never[]) => infer Value
+    | (Parsers[Key & keyof Parsers] extends (...all: never[]) => infer Value
         ? unknown extends Value
           ? Exclude<Options[Key], undefined>
           : Value
@@ -28,56 +28,56 @@ export type CheckedOptions<Options, Checks> = {
 }
 
 /**
- * Checks an object of options. Refuses unknown options, because a misspelt one would silently have no effect. An option that is
+ * Parses an object of options. Refuses unknown options, because a misspelt one would silently have no effect. An option that is
  * undefined counts as absent.
  *
  * @param what the name of the object, for the error
  * @param lockName the lock that the options belong to, if any, for the error
  * @param outer the option whose value this object is, for the error
- * @returns the checked values
+ * @returns the parsed values
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function checkOptions<Options extends object, Checks extends OptionChecks<Options>>(
+export function parseOptions<Options extends object, Parsers extends OptionParsers<Options>>(
   options: Options,
-  checks: Checks & OptionChecks<Options>,
+  parsers: Parsers & OptionParsers<Options>,
   what: string,
   lockName?: string,
   outer?: string,
-): CheckedOptions<Options, Checks> {
-  const known = Object.keys(checks)
+): ParsedOptions<Options, Parsers> {
+  const known = Object.keys(parsers)
   if (typeof options !== 'object' || (options as unknown) === null)
-    throw invalid(`The ${what} must be an object; its options are ${known.join(', ')}.`, lockName)
+    throw configurationError(`The ${what} must be an object; its options are ${known.join(', ')}.`, lockName)
   const unknown: string[] = []
   // Inherited options count as well.
   for (const key in options) if (!known.includes(key)) unknown.push(key)
   if (unknown.length > 0) {
-    throw invalid(
+    throw configurationError(
       `Unknown option ${unknown.map((key) => `'${key}'`).join(', ')} in the ${what} – the known options are ${known.join(', ')}.`,
       lockName,
     )
   }
-  const checked: Record<string, unknown> = {}
+  const parsed: Record<string, unknown> = {}
   for (const key of known) {
     const value = (options as Record<string, unknown>)[key]
-    const check = (checks as unknown as Record<string, OptionCheck<unknown>>)[key]
+    const parse = (parsers as unknown as Record<string, OptionParser<unknown>>)[key]
     const option = outer === undefined ? key : `${outer}.${key}`
-    if (value !== undefined) checked[key] = check?.(value, option, lockName)
+    if (value !== undefined) parsed[key] = parse?.(value, option, lockName)
   }
-  return checked as CheckedOptions<Options, Checks>
+  return parsed as ParsedOptions<Options, Parsers>
 }
 
 /** Creates the error for an option with a wrong value. */
-export function mustBe(option: string, requirement: string, lockName?: string): LockError {
-  return invalid(`${optionOf(option, lockName)} must be ${requirement}.`, lockName)
+export function optionError(option: string, requirement: string, lockName?: string): LockError {
+  return configurationError(`${optionOf(option, lockName)} must be ${requirement}.`, lockName)
 }
 
-// The checks below are shared by several objects of options.
+// The parsers below are shared by several objects of options.
 
-/** Creates a check from a condition and its words. */
+/** Creates a parser from a condition and its words. */
 function requiring<Type>(is: (value: unknown) => value is Type, requirement: string) {
   return <Value>(value: Value, option: string, lockName?: string): Value & Type => {
     if (is(value)) return value
-    throw mustBe(option, requirement, lockName)
+    throw optionError(option, requirement, lockName)
   }
 }
 

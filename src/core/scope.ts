@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { sharedByEveryCopy } from './copies'
-import { invalid, LockError } from './errors'
+import { configurationError, LockError } from './errors'
 import type { HeldLock } from './held-lock'
 import type { Acquisition, ActiveLock, Skip, Task, TaskContext, TaskResult } from './lock'
 import type { LockProvider } from './lock-provider'
@@ -65,7 +65,7 @@ export function lendLock(
 ): Acquisition | Skip {
   const { name } = lock
   if (slot !== undefined && !around.some((scope) => scope.slot === slot))
-    throw invalid(
+    throw configurationError(
       `A task runs inside of another task that holds lock '${name}', so it cannot acquire a slot of its own – call it outside of that task, or leave slot out.`,
       name,
     )

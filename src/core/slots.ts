@@ -1,4 +1,4 @@
-import { mustBe } from './options'
+import { optionError } from './options'
 
 /** The last millisecond of the year 9999, which the calendar of every database includes. */
 export const LAST_TIME = Date.UTC(10_000, 0) - 1
@@ -21,11 +21,11 @@ export function timeOf(value: unknown): unknown {
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function checkSlot(slot: unknown, option: string, lockName?: string): number {
+export function parseSlot(slot: unknown, option: string, lockName?: string): number {
   const time = timeOf(slot) as number
   // False for anything but a number.
   if (Number.isInteger(time) && time > 0 && time <= LAST_TIME) return time
-  throw mustBe(
+  throw optionError(
     option,
     'the time at which the run was due: a valid Date, whole milliseconds since 1970, or a Temporal.Instant',
     lockName,

@@ -120,7 +120,12 @@ export class Lease {
 
   /** Returns how many milliseconds are left; 0 when the lease is over. */
   remaining(): number {
-    return Math.max(0, this.#until - this.#clock.now())
+    return Math.max(0, this.left())
+  }
+
+  /** Returns the same, but after the end of the lease how long it is over, as a negative number. */
+  left(): number {
+    return this.#until - this.#clock.now()
   }
 
   /**

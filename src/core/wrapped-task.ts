@@ -1,5 +1,5 @@
 import {
-  checkLockName,
+  parseLockName,
   checkTask,
   lockRequest,
   nameOf,
@@ -8,10 +8,10 @@ import {
   type TaskConfiguration,
 } from './configuration'
 import { sharedByEveryCopy } from './copies'
-import { invalid, warn } from './errors'
+import { configurationError, warn } from './errors'
 import type { Task, TaskResult } from './lock'
 import { callByHand, runByHand, type CallByHand } from './scope'
-import { aFunction, checkOptions, mustBe, type OptionChecks } from './options'
+import { aFunction, parseOptions, optionError, type OptionParsers } from './options'
 import { timeOf } from './slots'
 
 /** A task configuration for `wrap`. */
@@ -39,10 +39,10 @@ export interface WrapConfiguration<This = unknown, Arguments extends unknown[] =
 
 const WRAP_OPTIONS = {
   ...TASK_OPTIONS,
-  name: checkNameOrFunction,
-  slot: checkSlotFunction,
+  name: parseNameOrFunction,
+  slot: parseSlotFunction,
   onError: aFunction,
-} satisfies OptionChecks<WrapConfiguration>
+} satisfies OptionParsers<WrapConfiguration>
 
 /**
  * Turns a task into a function that can be passed to a scheduler; see `LockingTaskExecutor.wrap`.
@@ -55,7 +55,7 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
   configuration: WrapConfiguration<This, Arguments>,
   task: (this: This, ...args: Arguments) => T | PromiseLike<T>,
 ): (this: This, ...args: Arguments) => Promise<TaskResult<T> | undefined> {
-  const { name, slot, onError, ...rest } = checkWrapConfiguration(
+  const { name, slot, onError, ...rest } = parseWrapConfiguration(
     configuration as WrapConfiguration,
     defaults,
   ) as WrapConfiguration<This, Arguments>
@@ -65,7 +65,7 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
       const lockName = typeof name === 'function' ? name.apply(this, args) : name
       const result = await executeJob(
         { ...rest, name: lockName },
-        slot && (() => checkDue(slot.apply(this, args), lockName)),
+        slot && (() => parseDue(slot.apply(this, args), lockName)),
         (call) => execute(call, () => task.apply(this, args)),
       )
       return onError ? undefined : result
@@ -83,19 +83,19 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
 }
 
 /** Returns the options, own or inherited, in the form that the executor uses. */
-function checkWrapConfiguration(configuration: WrapConfiguration, defaults: DefaultDurations): unknown {
+function parseWrapConfiguration(configuration: WrapConfiguration, defaults: DefaultDurations): unknown {
   const { name } = (configuration as WrapConfiguration | null | undefined) ?? {}
   const anyName = typeof name === 'function' ? 'made from arguments' : name
-  const checked = checkOptions(configuration, WRAP_OPTIONS, 'lock configuration', anyName)
-  const { untilSucceeded, slot, lockAtLeastFor } = { ...defaults, ...checked }
+  const parsed = parseOptions(configuration, WRAP_OPTIONS, 'lock configuration', anyName)
+  const { untilSucceeded, slot, lockAtLeastFor } = { ...defaults, ...parsed }
   if (untilSucceeded && !slot)
-    throw invalid(
+    throw configurationError(
       `untilSucceeded of lock '${anyName}' needs slots – set slot to a function that returns the time at which the run was due.`,
       anyName,
     )
-  lockRequest({ ...defaults, ...checked, name: anyName, slot: undefined, untilSucceeded: false })
+  lockRequest({ ...defaults, ...parsed, name: anyName, slot: undefined, untilSucceeded: false })
   if (!slot && lockAtLeastFor === undefined) warnOfRepeatedRuns(name ?? anyName)
-  return checked
+  return parsed
 }
 
 /** The names that this process has warned of. */
@@ -113,13 +113,13 @@ function warnOfRepeatedRuns(name: unknown): void {
 }
 
 /** Accepts a name, or a function that builds it from the arguments of a call. */
-export function checkNameOrFunction(name: unknown): unknown {
-  return typeof name === 'function' ? name : checkLockName(name)
+export function parseNameOrFunction(name: unknown): unknown {
+  return typeof name === 'function' ? name : parseLockName(name)
 }
 
-function checkSlotFunction<Value>(slot: Value, option: string, lockName?: string): Value {
+function parseSlotFunction<Value>(slot: Value, option: string, lockName?: string): Value {
   if (typeof slot === 'function') return slot
-  throw mustBe(option, 'a function here, because every call has its own slot', lockName)
+  throw optionError(option, 'a function here, because every call has its own slot', lockName)
 }
 
 /** The value of a job that is run by hand. A wrapped function returns a `TaskResult`, so unwrap its `value`. */
@@ -148,7 +148,7 @@ export async function runNow<T>(call: () => T): Promise<TaskResult<ValueOf<Await
     byHand.isOpen = false
   }
   if (byHand.result) return byHand.result as Promise<TaskResult<ValueOf<Awaited<T>>>>
-  throw invalid(
+  throw configurationError(
     'runNow found no job to run – pass a function that calls a wrapped function, or a method with @SchedulerLock.',
   )
 }
@@ -158,12 +158,12 @@ export async function runNow<T>(call: () => T): Promise<TaskResult<ValueOf<Await
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function checkDue(
+export function parseDue(
   due: TaskConfiguration['slot'] | null,
   lockName: string,
 ): NonNullable<TaskConfiguration['slot']> {
   if (due != null && !Number.isNaN(timeOf(due))) return due
-  throw invalid(
+  throw configurationError(
     `'${lockName}' was called without a due time, so it did not run: its slot function returned no time – pass the due time or, if a person or other code started this run instead of the scheduler, call runNow(() => …).`,
     lockName,
     'slot',

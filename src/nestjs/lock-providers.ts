@@ -1,5 +1,5 @@
 import type { ModulesContainer } from '@nestjs/core'
-import { type Duration, InMemoryLockProvider, invalid, LockProvider } from '../core/internal'
+import { type Duration, InMemoryLockProvider, configurationError, LockProvider } from '../core/internal'
 import type { ShedLockModuleOptions } from './shed-lock-module-options'
 
 /** The modules of one Nest application. */
@@ -71,7 +71,7 @@ export function placesOf(providers: LockProviders, allowInMemory = false): strin
     const provider = registered instanceof LazyLockProvider ? registered.created : registered
     const inMemory = provider instanceof InMemoryLockProvider
     if (inMemory && !allowInMemory && process.env['NODE_ENV'] === 'production')
-      throw invalid(
+      throw configurationError(
         'ShedLockModule keeps its locks in memory, and NODE_ENV is production, so every instance would run every job – use typeOrmLockProvider or prismaLockProvider, or set allowInMemory for an application with a single instance.',
       )
     const place = provider.description ?? provider.constructor.name
@@ -88,7 +88,7 @@ export function placesOf(providers: LockProviders, allowInMemory = false): strin
  */
 export function ormClient(modules: Modules): object {
   if ([...modules.values()].length === 0)
-    throw invalid(
+    throw configurationError(
       'ShedLockModule cannot find the providers of the application, because @nestjs/core is loaded twice, as some TypeScript loaders do – create the lock provider in forRootAsync.',
     )
   const found = [...instancesOf(modules)].filter(
@@ -101,7 +101,7 @@ export function ormClient(modules: Modules): object {
   const names = [
     ...new Set(found.map(({ token }) => (typeof token === 'function' ? token.name : String(token)))),
   ]
-  throw invalid(
+  throw configurationError(
     names.length === 0
       ? 'ShedLockModule finds no DataSource and no PrismaClient in the application – import TypeOrmModule.forRoot(…) or the module of your PrismaService, or pass a lock provider as lockProvider.'
       : `ShedLockModule finds several clients: ${names.join(', ')} – use forRootAsync, and inject the client that has the lock table.`,

@@ -1,5 +1,11 @@
 import { Inject, Optional } from '@nestjs/common'
-import { areLocksAssumed, InMemoryLockProvider, invalid, LockingTaskExecutor, time } from '../core/internal'
+import {
+  areLocksAssumed,
+  InMemoryLockProvider,
+  configurationError,
+  LockingTaskExecutor,
+  time,
+} from '../core/internal'
 import { CronSlots, type CronTimeClass } from './cron-slot'
 
 /**
@@ -20,7 +26,7 @@ export class LockingTaskExecutors {
   get(provider?: string): LockingTaskExecutor {
     const executor = this.#byProvider.get(provider)
     if (executor) return executor
-    throw invalid(
+    throw configurationError(
       provider === undefined
         ? 'ShedLockModule is not ready yet – use its executors only after the application is initialised.'
         : `There is no lock provider '${provider}' – add it to lockProviders of ShedLockModule.forRoot.`,
@@ -90,7 +96,7 @@ export function bindExecutors(instance: object, executors: LockingTaskExecutors)
   if (!(EXECUTORS in instance)) return
   const bound = (instance as Bound)[EXECUTORS]
   if (bound && bound !== executors && !bound.areShutDown)
-    throw invalid(
+    throw configurationError(
       `The same object of ${instance.constructor.name} is in two Nest applications, whose locks differ – create one for each application, or close the first application before the second starts.`,
     )
   ;(instance as Bound)[EXECUTORS] = executors
@@ -101,7 +107,7 @@ export function executorsOf(instance: unknown, method: string): LockingTaskExecu
   const executors = (instance as Bound | undefined)?.[EXECUTORS]
   if (executors) return executors
   if (areLocksAssumed()) return new AssumedExecutors()
-  throw invalid(
+  throw configurationError(
     `'${method}' was not run, because its object has no executors – import ShedLockModule.forRoot(…) in the application's root module, let Nest create the object, and if a factory creates it, call the method only after the application has created all its providers. In a unit test, call it inside assumeLocked(…) of shedlock-orm/testing.`,
   )
 }

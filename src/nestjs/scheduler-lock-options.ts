@@ -1,14 +1,14 @@
 import {
   aDuration,
   aString,
-  checkLockName,
-  checkNameOrFunction,
-  checkOptions,
-  mustBe,
+  parseLockName,
+  parseNameOrFunction,
+  parseOptions,
+  optionError,
   nameOf,
   TASK_OPTIONS,
   type Duration,
-  type OptionChecks,
+  type OptionParsers,
   type TaskConfiguration,
 } from '../core/internal'
 
@@ -59,25 +59,25 @@ const DEFAULTS = {
   lockAtMostFor: aConfiguredDuration,
   lockAtLeastFor: aConfiguredDuration,
   provider: aString,
-} satisfies OptionChecks<SchedulerLockDefaultsOptions>
+} satisfies OptionParsers<SchedulerLockDefaultsOptions>
 const OPTIONS = {
-  name: checkNameOrFunction,
+  name: parseNameOrFunction,
   ...DEFAULTS,
-  slot: checkSlotOption,
+  slot: parseSlotOption,
   catchUp: aDuration,
-} satisfies OptionChecks<SchedulerLockOptions>
+} satisfies OptionParsers<SchedulerLockOptions>
 
 /** @throws LockError `INVALID_CONFIGURATION` */
-export function checkSchedulerLockDefaults(
+export function parseSchedulerLockDefaults(
   options: SchedulerLockDefaultsOptions,
 ): SchedulerLockDefaultsOptions {
-  return checkOptions(options, DEFAULTS, '@SchedulerLockDefaults options')
+  return parseOptions(options, DEFAULTS, '@SchedulerLockDefaults options')
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
-export function checkSchedulerLockOptions(options: SchedulerLockOptions): SchedulerLockOptions {
-  const checked = checkOptions(options, OPTIONS, '@SchedulerLock options', nameOf(options))
-  return { ...checked, name: checked.name ?? checkLockName(undefined) }
+export function parseSchedulerLockOptions(options: SchedulerLockOptions): SchedulerLockOptions {
+  const parsed = parseOptions(options, OPTIONS, '@SchedulerLock options', nameOf(options))
+  return { ...parsed, name: parsed.name ?? parseLockName(undefined) }
 }
 
 function aConfiguredDuration<Value>(duration: Value, option: string, lockName?: string): Value {
@@ -85,7 +85,7 @@ function aConfiguredDuration<Value>(duration: Value, option: string, lockName?: 
   return duration
 }
 
-function checkSlotOption<Value>(slot: Value, option: string, lockName?: string): Value {
+function parseSlotOption<Value>(slot: Value, option: string, lockName?: string): Value {
   if (slot === false || typeof slot === 'function') return slot
-  throw mustBe(option, 'false, or a function, because every call has its own slot', lockName)
+  throw optionError(option, 'false, or a function, because every call has its own slot', lockName)
 }

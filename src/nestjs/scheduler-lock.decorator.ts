@@ -1,8 +1,8 @@
-import { checkDue, type Duration, executeJob, invalid } from '../core/internal'
+import { parseDue, type Duration, executeJob, configurationError } from '../core/internal'
 import { executorsOf, injectExecutors, reserveExecutors } from './locking-task-executors'
 import {
-  checkSchedulerLockDefaults,
-  checkSchedulerLockOptions,
+  parseSchedulerLockDefaults,
+  parseSchedulerLockOptions,
   type SchedulerLockDefaultsOptions,
   type SchedulerLockOptions,
 } from './scheduler-lock-options'
@@ -40,14 +40,14 @@ export function SchedulerLock<This = unknown, Arguments extends unknown[] = neve
     context: ClassMethodDecoratorContext<This>,
   ): Locked
 } {
-  const checked = checkSchedulerLockOptions(options as unknown as SchedulerLockOptions)
+  const parsed = parseSchedulerLockOptions(options as unknown as SchedulerLockOptions)
   const decorate = (
     target: object,
     keyOrContext: string | symbol | undefined | ClassMethodDecoratorContext<object>,
     descriptor?: PropertyDescriptor,
   ): unknown => {
-    if (typeof keyOrContext === 'object') return decorateStandard(target, keyOrContext, checked)
-    decorateLegacy(target, keyOrContext, descriptor, checked)
+    if (typeof keyOrContext === 'object') return decorateStandard(target, keyOrContext, parsed)
+    decorateLegacy(target, keyOrContext, descriptor, parsed)
     return undefined
   }
   return decorate as ReturnType<typeof SchedulerLock>
@@ -60,7 +60,7 @@ function decorateLegacy(
   options: SchedulerLockOptions,
 ): void {
   if (key === undefined) {
-    throw invalid(
+    throw configurationError(
       "@SchedulerLock is not on a method – put it on a method, and on a class use @SchedulerLockDefaults. (With standard decorators, Nest's applyDecorators cannot pass it on: put it on the method itself.)",
     )
   }
@@ -89,7 +89,7 @@ function decorateStandard(
 }
 
 function notLockableError(key: string | symbol): Error {
-  return invalid(
+  return configurationError(
     `@SchedulerLock cannot lock '${String(key)}' – put it on an instance method, not on a property, an accessor or a static method.`,
   )
 }
@@ -102,7 +102,7 @@ function lockedMethod(method: Method, key: PropertyKey, options: SchedulerLockOp
     const lockName = typeof name === 'function' ? name.apply(this, args) : name
     const due = () =>
       slot
-        ? checkDue(slot.apply(this, args), lockName)
+        ? parseDue(slot.apply(this, args), lockName)
         : slot === undefined
           ? executors.slotOf(this, key)
           : undefined
@@ -110,7 +110,7 @@ function lockedMethod(method: Method, key: PropertyKey, options: SchedulerLockOp
       executors.get(provider).executeWithLock(call, async () => {
         const value = await method.apply(this, args)
         if (typeof (value as { subscribe?: unknown } | null | undefined)?.subscribe === 'function')
-          throw invalid(
+          throw configurationError(
             `'${method.name}' returns an Observable, whose work begins after its lock is released – return a promise instead: lastValueFrom(observable).`,
             call.name,
           )
@@ -185,11 +185,11 @@ export function configurationOf(instance: object, own: SchedulerLockOptions) {
 export function SchedulerLockDefaults(
   defaults: Omit<SchedulerLockOptions, 'name' | 'slot' | 'catchUp'>,
 ): (target: abstract new (...args: never[]) => unknown, context?: ClassDecoratorContext) => void {
-  const checked = checkSchedulerLockDefaults(defaults)
+  const parsed = parseSchedulerLockDefaults(defaults)
   return (target) => {
     const prototype = target.prototype as object
     Object.defineProperty(prototype, DEFAULTS, {
-      value: { ...defaultsOf(prototype), ...checked },
+      value: { ...defaultsOf(prototype), ...parsed },
     })
   }
 }

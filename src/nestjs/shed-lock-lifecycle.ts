@@ -9,9 +9,9 @@ import {
 import {
   aDuration,
   type Cancel,
-  checkShutdown,
-  checkSlot,
-  invalid,
+  parseShutdown,
+  parseSlot,
+  configurationError,
   Lease,
   LockError,
   time,
@@ -116,7 +116,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   async #end(): Promise<void> {
     this.executors.areShutDown = true
     this.#cancelCheck?.()
-    const shutdown = checkShutdown(this.options.shutdown ?? {})
+    const shutdown = parseShutdown(this.options.shutdown ?? {})
     const lease = new Lease(shutdown.timeout)
     const ending = this.executors.all().map((executor) => executor.shutdown(shutdown))
     const late = (await Promise.all(ending)).flat()
@@ -138,7 +138,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     const option = untilSucceeded ? 'untilSucceeded' : catchUp !== undefined ? 'catchUp' : undefined
     // A method without a lock may override this one, and need no slots.
     if (option && !hasSlots && isLocked(instance, key))
-      throw invalid(
+      throw configurationError(
         `${option} of ${nameOf(instance, key)} needs slots – leave it out, or add a @Cron expression to the method and cronTime to ShedLockModule.forRoot, or set slot.`,
         typeof configuration.name === 'string' ? configuration.name : undefined,
       )
@@ -149,7 +149,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       .wrap({ ...configuration, untilSucceeded, slot: checkedSlot }, () => undefined)
     if (catchUp === undefined || !hasSlots || !isLocked(instance, key)) return
     const lastDue = (): number | undefined => {
-      if (slot) return checkSlot((slot as () => unknown).call(instance) ?? NaN, 'slot')
+      if (slot) return parseSlot((slot as () => unknown).call(instance) ?? NaN, 'slot')
       if (slots?.hasScheduler === false)
         this.#logger.warn(
           `catchUp of ${nameOf(instance, key)} does nothing, because no scheduler calls the method – import ScheduleModule.forRoot(), or set slot`,
@@ -197,7 +197,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     this.#scheduled.set(id, { instance, key })
     // A class that is provided twice is one job, which the lock rightly runs once.
     if (!other || (other.key === key && prototypesOf(other.instance)[0] === prototypesOf(instance)[0])) return
-    throw invalid(
+    throw configurationError(
       `${nameOf(other.instance, other.key)} and ${nameOf(instance, key)} are due at the same times and share lock '${name}', so one of them would never run – give each a name of its own. A method that subclasses inherit can compute it: name() { return \`…-\${this.tenant}\` }.`,
       name,
     )
@@ -218,7 +218,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   #refuseSecondModule(): void {
     const all = [...this.modules.values()].filter(({ providers }) => providers.has(this.constructor))
     if (all.length > 1)
-      throw invalid(
+      throw configurationError(
         'ShedLockModule is imported with several configurations – import it once, and add further lock providers to lockProviders.',
       )
   }

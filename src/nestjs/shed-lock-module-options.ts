@@ -2,19 +2,19 @@ import { Logger } from '@nestjs/common'
 import {
   aBoolean,
   anObject,
-  checkOptions,
-  checkProvider,
-  checkShutdown,
+  parseOptions,
+  parseProvider,
+  parseShutdown,
   type CronTimeLike,
   EXECUTOR_OPTIONS,
-  invalid,
+  configurationError,
   loggingListener,
   LockingTaskExecutor,
   type LockingTaskExecutorListener,
   type LockingTaskExecutorOptions,
   type LockProvider,
-  mustBe,
-  type OptionChecks,
+  optionError,
+  type OptionParsers,
   type ShutdownOptions,
 } from '../core/internal'
 
@@ -64,33 +64,35 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
 
 const OPTIONS = {
   ...EXECUTOR_OPTIONS,
-  lockProvider: checkLockProvider,
+  lockProvider: parseLockProvider,
   lockProviders: checkLockProviders,
   cronTime: checkCronTime,
-  shutdown: checkShutdown,
+  shutdown: parseShutdown,
   warnOfUnlockedCrons: checkWarnOfUnlockedCrons,
   allowInMemory: aBoolean,
-} satisfies OptionChecks<ShedLockModuleOptions>
+} satisfies OptionParsers<ShedLockModuleOptions>
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkModuleOptions(options: ShedLockModuleOptions): void {
-  const { lockProvider } = checkOptions(options, OPTIONS, 'ShedLockModule options')
-  if (lockProvider === undefined) checkLockProvider(lockProvider)
+  const { lockProvider } = parseOptions(options, OPTIONS, 'ShedLockModule options')
+  if (lockProvider === undefined) parseLockProvider(lockProvider)
 }
 
-function checkLockProvider<Value>(lockProvider: Value): Value {
+function parseLockProvider<Value>(lockProvider: Value): Value {
   if (typeof lockProvider === 'function') return lockProvider
-  return checkProvider(lockProvider, 'lockProvider of ShedLockModule')
+  return parseProvider(lockProvider, 'lockProvider of ShedLockModule')
 }
 
 function checkLockProviders(lockProviders: Readonly<Record<string, LockProvider>>, option: string): void {
   for (const [name, provider] of Object.entries(anObject(lockProviders, option)))
-    checkProvider(provider, `lockProviders.${name} of ShedLockModule`)
+    parseProvider(provider, `lockProviders.${name} of ShedLockModule`)
 }
 
 function checkCronTime(cronTime: unknown): void {
   if (typeof cronTime !== 'function')
-    throw invalid("cronTime of ShedLockModule is not a class – pass CronTime from the package 'cron'.")
+    throw configurationError(
+      "cronTime of ShedLockModule is not a class – pass CronTime from the package 'cron'.",
+    )
 }
 
 function checkWarnOfUnlockedCrons(
@@ -98,13 +100,13 @@ function checkWarnOfUnlockedCrons(
   option: string,
 ): void {
   if (typeof warnOfUnlockedCrons === 'object')
-    checkOptions(warnOfUnlockedCrons, { except: checkExcept }, `options of ${option}`)
+    parseOptions(warnOfUnlockedCrons, { except: checkExcept }, `options of ${option}`)
   else aBoolean(warnOfUnlockedCrons, option)
 }
 
 function checkExcept(except: unknown, option: string): void {
   if (!Array.isArray(except) || !except.every((method) => typeof method === 'string'))
-    throw mustBe(`${option} of warnOfUnlockedCrons`, "an array of method names, such as ['Cache.clear']")
+    throw optionError(`${option} of warnOfUnlockedCrons`, "an array of method names, such as ['Cache.clear']")
 }
 
 /** Without `onLockFailed`, because `@nestjs/schedule` and Nest's exception filters log what a call rejects with. */

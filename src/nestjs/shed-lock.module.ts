@@ -6,7 +6,7 @@ import {
   type Provider,
 } from '@nestjs/common'
 import { ModulesContainer } from '@nestjs/core'
-import { aFunction, anArray, checkOptions, LockingTaskExecutor, mustBe } from '../core/internal'
+import { aFunction, anArray, parseOptions, LockingTaskExecutor, optionError } from '../core/internal'
 import { LockingTaskExecutors } from './locking-task-executors'
 import { outermostModules } from './outermost-modules'
 import { ShedLockLifecycle } from './shed-lock-lifecycle'
@@ -66,9 +66,9 @@ export class ShedLockModule {
     /** Returns the module's options. Called once, when the application starts. */
     readonly useFactory: (...dependencies: never[]) => ShedLockModuleOptions | Promise<ShedLockModuleOptions>
   }): DynamicModule {
-    const checks = { imports: anArray, inject: anArray, useFactory: aFunction }
-    const { imports = [], inject = [], useFactory } = checkOptions(options, checks, 'ShedLockModule options')
-    if (!useFactory) throw mustBe('useFactory', 'a function that returns the options')
+    const parsers = { imports: anArray, inject: anArray, useFactory: aFunction }
+    const { imports = [], inject = [], useFactory } = parseOptions(options, parsers, 'ShedLockModule options')
+    if (!useFactory) throw optionError('useFactory', 'a function that returns the options')
     return shedLockModule({ provide: SHED_LOCK_OPTIONS, inject, useFactory }, imports)
   }
 }

@@ -1,8 +1,8 @@
 import {
-  checkListeners,
-  checkOptions,
-  checkProvider,
-  invalid,
+  parseListeners,
+  parseOptions,
+  parseProvider,
+  configurationError,
   LockError,
   LockingTaskExecutor,
   type LockingTaskExecutorListener,
@@ -55,8 +55,8 @@ export function shedLockCoordinator(
    */
   shutdown(options?: Pick<ShutdownOptions, 'timeout'>): Promise<readonly string[]>
 } {
-  checkOptions(options, { listeners: checkListeners }, 'shedLockCoordinator options')
-  const executor = new LockingTaskExecutor(withoutOutcome(checkProvider(provider)), options)
+  parseOptions(options, { listeners: parseListeners }, 'shedLockCoordinator options')
+  const executor = new LockingTaskExecutor(withoutOutcome(parseProvider(provider)), options)
   /** For each key that is running, a function that ends its run and resolves when the lock is released. */
   const runs = new Map<string, () => Promise<unknown>>()
   return {
@@ -118,7 +118,7 @@ function fireOf(key: string): { name: string; slot: number } {
   const name = key.slice(0, -DUE_LENGTH - 1)
   const slot = Date.parse(key.slice(-DUE_LENGTH))
   if (name !== '' && Number.isFinite(slot)) return { name, slot }
-  throw invalid(
+  throw configurationError(
     `'${key}' is not a key of node-cron, such as 'name:2026-11-20T20:44:53.000Z' – use node-cron 4.4 or later, and set the name of the task.`,
   )
 }

@@ -1,23 +1,23 @@
 import { metrics, type Attributes, type Meter, type MeterProvider } from '@opentelemetry/api'
 import {
-  checkLockName,
-  checkOptions,
+  parseLockName,
+  parseOptions,
   type LockEvent,
   type LockFailureEvent,
   type LockingTaskExecutorListener,
   type Skip,
-  mustBe,
+  optionError,
   NEVER_ACQUIRED,
 } from '../core/internal'
 import { errorType } from './open-telemetry-tracing-listener'
 
 function checkMeterProvider(value: Partial<MeterProvider> | null, option: string): void {
-  if (typeof value?.getMeter !== 'function') throw mustBe(option, 'a meter provider of OpenTelemetry')
+  if (typeof value?.getMeter !== 'function') throw optionError(option, 'a meter provider of OpenTelemetry')
 }
 
 function checkLockNames(value: unknown, option: string): void {
-  if (!Array.isArray(value)) throw mustBe(option, 'an array of names')
-  for (const name of value) checkLockName(name)
+  if (!Array.isArray(value)) throw optionError(option, 'an array of names')
+  for (const name of value) parseLockName(name)
 }
 
 function checkListingProvider(
@@ -25,7 +25,7 @@ function checkListingProvider(
   option: string,
 ): void {
   if (typeof value?.table?.list !== 'function')
-    throw mustBe(option, 'a lock provider with table.list(), such as that of TypeORM or Prisma')
+    throw optionError(option, 'a lock provider with table.list(), such as that of TypeORM or Prisma')
 }
 
 type Instruments = ReturnType<typeof instruments>
@@ -78,12 +78,12 @@ export function openTelemetryListener(
       | undefined
   } = {},
 ): LockingTaskExecutorListener {
-  const checks = {
+  const parsers = {
     meterProvider: checkMeterProvider,
     lockNames: checkLockNames,
     lockProvider: checkListingProvider,
   }
-  checkOptions(options, checks, 'OpenTelemetry options')
+  parseOptions(options, parsers, 'OpenTelemetry options')
   const { meterProvider, lockNames = [], lockProvider } = options
 
   let source: MeterProvider | undefined

@@ -1,15 +1,15 @@
 import { context, SpanStatusCode, trace, type Span, type TracerProvider } from '@opentelemetry/api'
 import {
-  checkOptions,
+  parseOptions,
   LockError,
   type LockEvent,
   type LockFailureEvent,
   type LockingTaskExecutorListener,
-  mustBe,
+  optionError,
 } from '../core/internal'
 
 function checkTracerProvider(value: Partial<TracerProvider> | null, option: string): void {
-  if (typeof value?.getTracer !== 'function') throw mustBe(option, 'a tracer provider of OpenTelemetry')
+  if (typeof value?.getTracer !== 'function') throw optionError(option, 'a tracer provider of OpenTelemetry')
 }
 
 /**
@@ -33,7 +33,7 @@ export function openTelemetryTracingListener(
     readonly tracerProvider?: TracerProvider | undefined
   } = {},
 ): LockingTaskExecutorListener {
-  checkOptions(options, { tracerProvider: checkTracerProvider }, 'OpenTelemetry tracing options')
+  parseOptions(options, { tracerProvider: checkTracerProvider }, 'OpenTelemetry tracing options')
   const { tracerProvider = trace } = options
   const tracer = tracerProvider.getTracer('shedlock-orm')
   /** The span of each run, by the configuration object that all events of a run share. */

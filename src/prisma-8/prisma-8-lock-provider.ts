@@ -1,4 +1,4 @@
-import { activeLock, type ActiveLock, checkOptions, invalidClient } from '../core/internal'
+import { activeLock, type ActiveLock, parseOptions, clientError } from '../core/internal'
 import {
   dialects,
   guardTransaction,
@@ -33,7 +33,7 @@ export function prismaLockProvider(
   db: Prisma8ClientLike,
   options: SqlLockProviderOptions = {},
 ): SqlLockProvider {
-  checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
+  parseOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
   const dialect: Prisma8Dialect = { ...dialects[dialectOfContract(db)], rawTag: db.raw.sql }
   return new SqlLockProvider(prisma8SqlClient(db), dialect, options)
 }
@@ -62,12 +62,12 @@ export async function guard(
   const row = await rowToPin(lock)
   if (!row) return
   if (typeof (transaction as Partial<Prisma8TransactionLike> | undefined)?.invalidated !== 'boolean')
-    throw invalidClient(
+    throw clientError(
       'guard needs an open transaction of Prisma 8 – pass the tx that db.transaction passes to its callback.',
     )
   const { rawTag } = row.table.dialect as Partial<Prisma8Dialect>
   if (!rawTag)
-    throw invalidClient(
+    throw clientError(
       `Lock '${row.name}' belongs to another client, and a transaction of Prisma 8 has no raw SQL of its own – acquire the lock with prismaLockProvider(db), from the db of the transaction.`,
       row.name,
     )
@@ -79,17 +79,17 @@ function dialectOfContract(db: Partial<Prisma8ClientLike> | undefined): 'postgre
   const { contract, raw, runtime } = db ?? {}
   const { target } = contract ?? {}
   if (typeof target !== 'string')
-    throw invalidClient(
+    throw clientError(
       'prismaLockProvider of shedlock-orm/prisma-8 got no db of Prisma 8 – pass the db itself, not the tx of a transaction, whose rollback would undo a lock. Or import from shedlock-orm/prisma for Prisma 6 and 7.',
     )
   if (target !== 'postgres')
-    throw invalidClient(`A client of Prisma 8 for '${target}' cannot keep locks yet – supported is postgres.`)
+    throw clientError(`A client of Prisma 8 for '${target}' cannot keep locks yet – supported is postgres.`)
   if (typeof runtime !== 'function')
-    throw invalidClient(
+    throw clientError(
       "This part of Prisma 8 has no runtime() – pass the db itself, as '@prisma/orm-postgres/runtime' creates it. (A db of '…/serverless' has a connection for one request only.)",
     )
   if (typeof raw?.sql !== 'function')
-    throw invalidClient(
+    throw clientError(
       'This client of Prisma 8 has no raw.sql – install @prisma/orm-postgres 8.0.0-rc.13 or later.',
     )
   return target

@@ -1,4 +1,4 @@
-import { checkOptions } from '../core/internal'
+import { parseOptions } from '../core/internal'
 import { modelText } from '../prisma/internal'
 import { dialects, TABLE_OPTIONS, tableSql, type LockTableOptions } from '../sql/internal'
 
@@ -9,7 +9,7 @@ import { dialects, TABLE_OPTIONS, tableSql, type LockTableOptions } from '../sql
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function prismaContract(options: LockTableOptions = {}): string {
-  checkOptions(options, TABLE_OPTIONS, 'contract options')
+  parseOptions(options, TABLE_OPTIONS, 'contract options')
   const { names } = tableSql(dialects.postgres, options)
   // Not Timestamp(3), which the ORM reads as a Temporal.PlainDateTime: Node.js 22 and 24 do not have Temporal.
   const model = modelText(names, { text: (length) => `VarChar(${length})`, time: 'TimestampString(3)' })

@@ -1,4 +1,4 @@
-import { activeLock, type ActiveLock, invalidClient } from '../core/internal'
+import { activeLock, type ActiveLock, clientError } from '../core/internal'
 import { guardTransaction, rowToPin } from '../sql/internal'
 import { adapterOf, isOfTransaction, type RawClientLike } from './prisma-client'
 import { prismaSqlClient } from './prisma-sql-client'
@@ -39,12 +39,12 @@ export async function guard(
   if (!row) return
   const client = transaction as RawClientLike
   if (!isOfTransaction(client) || typeof client.$queryRawUnsafe !== 'function') {
-    throw invalidClient(
+    throw clientError(
       'guard needs an open transaction – pass the client that the transaction passes to its callback. For Prisma 8, import guard from shedlock-orm/prisma-8.',
     )
   }
   if (WITHOUT_TRANSACTIONS.test(adapterOf(client)?.adapterName ?? '')) {
-    throw invalidClient(
+    throw clientError(
       'guard cannot work on Cloudflare D1, which has no interactive transactions, so what was written before this call is not rolled back – use a fencing token instead.',
     )
   }

@@ -1,4 +1,4 @@
-import { invalidClient } from '../core/internal'
+import { clientError } from '../core/internal'
 import { drivers, type Driver } from '../drivers/internal'
 import type { Dialect, DialectName } from '../sql/internal'
 
@@ -119,7 +119,7 @@ export function dialectOfClient(client: PrismaClientLike): DialectName {
   const provider = (client as PrismaInternals)._activeProvider ?? adapterOf(client)?.provider
   const name = CLIENT_DIALECTS[provider ?? '']
   if (name) return name
-  throw invalidClient(
+  throw clientError(
     provider === undefined
       ? 'The client does not reveal which database it uses – set the option dialect.'
       : `A PrismaClient for '${provider}' cannot keep locks – supported are ${Object.keys(CLIENT_DIALECTS).join(', ')}.`,

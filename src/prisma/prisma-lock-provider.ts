@@ -1,10 +1,10 @@
 import {
-  checkOptions,
+  parseOptions,
   EXECUTOR_OPTIONS,
-  invalidClient,
+  clientError,
   LockingTaskExecutor,
   type LockingTaskExecutorOptions,
-  type OptionChecks,
+  type OptionParsers,
 } from '../core/internal'
 import { readSockets } from '../drivers/internal'
 import {
@@ -36,7 +36,7 @@ export interface PrismaLockProviderOptions extends SqlLockProviderOptions {
 const PROVIDER_OPTIONS = {
   ...SQL_LOCK_PROVIDER_OPTIONS,
   dialect: dialectNamed,
-} satisfies OptionChecks<PrismaLockProviderOptions>
+} satisfies OptionParsers<PrismaLockProviderOptions>
 
 /**
  * Creates a lock provider that keeps its locks in a table of the client's database. Each step is one raw statement in autocommit, on
@@ -52,13 +52,13 @@ export function prismaLockProvider(
   prisma: PrismaClientLike,
   options: PrismaLockProviderOptions = {},
 ): SqlLockProvider {
-  const { dialect: given, ...rest } = checkOptions(options, PROVIDER_OPTIONS, 'lock provider options')
+  const { dialect: given, ...rest } = parseOptions(options, PROVIDER_OPTIONS, 'lock provider options')
   if (typeof (prisma as PrismaClientLike | undefined)?.$executeRawUnsafe !== 'function')
-    throw invalidClient(
+    throw clientError(
       'prismaLockProvider got no client of Prisma – pass a PrismaClient, plain or extended. For Prisma 8, import prismaLockProvider from shedlock-orm/prisma-8.',
     )
   if (isOfTransaction(prisma))
-    throw invalidClient(
+    throw clientError(
       'prismaLockProvider got the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself.',
     )
   const client = primaryOf(prisma)
@@ -80,7 +80,7 @@ export function prismaLockProvider(
 const EXTENSION_OPTIONS = {
   ...EXECUTOR_OPTIONS,
   ...PROVIDER_OPTIONS,
-} satisfies OptionChecks<PrismaLockProviderOptions & LockingTaskExecutorOptions>
+} satisfies OptionParsers<PrismaLockProviderOptions & LockingTaskExecutorOptions>
 
 /** What `$extends(shedlock())` adds to the client. */
 export interface ShedLockClient {
@@ -127,7 +127,7 @@ export function shedlock(
   options: PrismaLockProviderOptions & LockingTaskExecutorOptions = {},
 ): (client: PrismaClientLike) => ShedLockExtension {
   return (client) => {
-    const { defaultLockAtMostFor, defaultLockAtLeastFor, listeners, dialect, ...rest } = checkOptions(
+    const { defaultLockAtMostFor, defaultLockAtLeastFor, listeners, dialect, ...rest } = parseOptions(
       options,
       EXTENSION_OPTIONS,
       'options of shedlock()',

@@ -1,4 +1,4 @@
-import { checkOptions, invalid } from '../core/internal'
+import { parseOptions, configurationError } from '../core/internal'
 import {
   dialects,
   tableSql,
@@ -38,7 +38,7 @@ export function prismaModel(
   provider: 'postgresql' | 'cockroachdb' | 'mysql' | 'sqlite' | 'sqlserver',
   options: LockTableOptions = {},
 ): string {
-  checkOptions(options, TABLE_OPTIONS, 'model options')
+  parseOptions(options, TABLE_OPTIONS, 'model options')
   const { names } = tableSql(dialectOfProvider(provider, options), options)
   return modelText(names, FIELD_TYPES[provider], names.schema)
 }
@@ -86,7 +86,7 @@ function quoted(text: string): string {
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function prismaMigration(provider: PrismaProvider, options: LockTableOptions = {}): string {
-  checkOptions(options, TABLE_OPTIONS, 'migration options')
+  parseOptions(options, TABLE_OPTIONS, 'migration options')
   const dialect = dialectOfProvider(provider, options)
   // Prisma runs one migration at a time, so `create` needs no protection against a process that creates the same table.
   const { create, up } = tableDefinition({ ...dialect, table: tableOfPrisma(dialect) }, options)
@@ -100,11 +100,11 @@ const WITHOUT_SCHEMAS: readonly PrismaProvider[] = ['mysql', 'sqlite']
 function dialectOfProvider(provider: PrismaProvider, { schema }: LockTableOptions): Dialect {
   const name = Object.hasOwn(FIELD_TYPES, provider) ? CLIENT_DIALECTS[provider] : undefined
   if (!name)
-    throw invalid(
+    throw configurationError(
       `There is no lock table for provider '${provider}' – known are ${Object.keys(FIELD_TYPES).join(', ')}.`,
     )
   if (schema !== undefined && WITHOUT_SCHEMAS.includes(provider))
-    throw invalid(
+    throw configurationError(
       `With provider '${provider}', Prisma's models and migrations have no schema, so they cannot describe a table in '${schema}' – keep the table in the app's own database, or create it with \`npx shedlock-orm sql ${provider}\`, and leave out the model, which locks do not need.`,
     )
   return dialects[name]

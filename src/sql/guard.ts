@@ -3,7 +3,7 @@ import {
   activeLock,
   doAllAssertsPass,
   inMemory,
-  invalid,
+  configurationError,
   LockError,
   recordGuard,
   type ActiveLock,
@@ -29,7 +29,7 @@ export async function rowToPin(lock: ActiveLock | undefined): Promise<LockRow | 
     )
   }
   if (!acquisition || !inMemory.has(acquisition)) {
-    throw invalid(
+    throw configurationError(
       `Lock '${lock.name}' is not kept in a SQL table, so it cannot guard a transaction – use typeOrmLockProvider, prismaLockProvider or SqlLockProvider.`,
       lock.name,
     )

@@ -11,7 +11,6 @@ import {
 } from '../core/internal'
 import { runStep, type StepResult } from './acquire'
 import { attemptWithin, type Attempt, type DatabaseCall } from './calls'
-import { unchangedError } from './database-errors'
 import { Debts, type Write } from './debts'
 import { failureKind, FAILURES, LostRace } from './failures'
 import type { LockTable } from './lock-table'
@@ -25,9 +24,6 @@ import type { LockValues } from './sql'
  * request is sent.
  */
 const CLOCK_STEP = 1
-
-/** After so many writes without effect, something in the database prevents them. */
-export const MOST_WITHOUT_EFFECT = 4
 
 /** How to acquire the row. */
 type RowRequest = Pick<CheckedLockConfiguration, 'lockAtMostFor' | 'slot' | 'untilSucceeded'>
@@ -45,7 +41,7 @@ export class LockRow implements Acquisition {
   #longest = 0
   #acquired = 0
   /** How many writes in a row have changed nothing, although the row was this acquisition's. */
-  #withoutEffect = 0
+  readonly #writes = { withoutEffect: 0 }
   /** Whether `locked_at` is a slot, which can be acquired again if the task never started. */
   #hasSlot = false
 
@@ -119,13 +115,9 @@ export class LockRow implements Acquisition {
    *   this acquisition
    */
   async #checked(attempt: Attempt, changed: number): Promise<number> {
-    if (changed === 0 && (await this.#readToken(attempt)) !== undefined) {
-      await this.table.expectUnlocked(attempt, this.name)
-      // It may have been locked for a moment, by a caller that was refused.
-      if (++this.#withoutEffect < MOST_WITHOUT_EFFECT) throw new LostRace()
-      throw unchangedError(this.name)
-    }
-    this.#withoutEffect = 0
+    if (changed === 0 && (await this.#readToken(attempt)) !== undefined)
+      throw await this.table.whyUnchanged(attempt, this.name, this.#writes)
+    this.#writes.withoutEffect = 0
     return changed
   }
 
@@ -141,7 +133,7 @@ export class LockRow implements Acquisition {
       return this.#release(attempt, { outcome, ranFor: ended - this.#acquired, keepFor, heldFor })
     }
     const release = async (attempt: Attempt) => {
-      // A release that keeps nothing ends the lease by any clock.
+      // A release that keeps nothing ends the lease by the holder's clock, if the session has another one.
       if (outcome !== 'unused' && this.#atLeast.remaining() > 0) await this.#examine(attempt)
       return this.#checked(attempt, await send(attempt))
     }
@@ -227,7 +219,15 @@ export class LockRow implements Acquisition {
     const { name, lockedBy } = this
     const statement = !this.#hasSlot ? release : run ? releaseSlot : releaseUnused
     const keepFor = run?.keepFor ?? 0
-    return attempt.changes(statement, { name, lockedBy, unlockedBy: endedOwner(lockedBy, run), keepFor })
+    const left = Math.floor(this.lease.left())
+    const givenUp = left - Math.min(keepFor, Math.max(left, 0))
+    return attempt.changes(statement, {
+      name,
+      lockedBy,
+      unlockedBy: endedOwner(lockedBy, run),
+      keepFor,
+      givenUp,
+    })
   }
 
   /** Leaves the row to be released in the background. @param longest how long the row may be held */

@@ -1,6 +1,6 @@
 import { time, type LockError } from '../core/internal'
 import { callDatabase, type Attempt, type Database, type DatabaseCall } from './calls'
-import { databaseError, IN_TRANSACTION, unfitError } from './database-errors'
+import { databaseError, IN_TRANSACTION, unchangedError, unfitError } from './database-errors'
 import { LostRace } from './failures'
 import type { LockDialect } from './dialect'
 import type { DialectName } from './dialects'
@@ -9,6 +9,9 @@ import { poolOf, type Pool } from './pool'
 import { DriverError, type SqlClient, type SqlRow } from './session'
 import { render, type LockValues, type Sql } from './sql'
 import { lockStatements, type LockStatements } from './statements'
+
+/** After so many writes without effect, something in the database prevents them. */
+const MOST_WITHOUT_EFFECT = 4
 
 /** A table as it was found. */
 export interface FoundTable {
@@ -111,10 +114,20 @@ export class LockTable implements Database {
     return problem
   }
 
-  /** @throws LostRace if another session has locked the row of this lock, so that an update changed nothing */
-  async expectUnlocked(attempt: Attempt, name: string): Promise<void> {
+  /**
+   * Says why an update changed nothing, although its row is as it should be: another session has locked the row, perhaps for a moment, so
+   * the update is repeated; or, after some repeats, something in the database prevents it.
+   *
+   * @param writes counts those of the caller without effect
+   */
+  async whyUnchanged(
+    attempt: Attempt,
+    name: string,
+    writes: { withoutEffect: number },
+  ): Promise<LostRace | LockError> {
     const { rowIfUnlocked } = this.statements
-    if ((await attempt.query(rowIfUnlocked, { name })).length === 0) throw new LostRace()
+    const isLocked = (await attempt.query(rowIfUnlocked, { name })).length === 0
+    return isLocked || ++writes.withoutEffect < MOST_WITHOUT_EFFECT ? new LostRace() : unchangedError(name)
   }
 
   /** Reads rows. Errors name the lock, if the values contain its name. */

@@ -1,4 +1,10 @@
-import { aString, checkOptions, invalid, type LockError, type OptionChecks } from '../core/internal'
+import {
+  aString,
+  parseOptions,
+  configurationError,
+  type LockError,
+  type OptionParsers,
+} from '../core/internal'
 import { raw, sql, type Sql } from './sql'
 
 /** The roles of the lock table's four columns. */
@@ -55,16 +61,16 @@ interface NamedIdentifiers extends Identifiers {
   readonly name: string
 }
 
-/** The checks of `LockTableOptions` that do not depend on the database. */
+/** The parsers of `LockTableOptions` that do not depend on the database. */
 export const TABLE_OPTIONS = {
   schema: aString,
   tableName: aString,
-  columnNames: checkColumnNames,
-} satisfies OptionChecks<LockTableOptions>
+  columnNames: parseColumnNames,
+} satisfies OptionParsers<LockTableOptions>
 
-function checkColumnNames(columnNames: Partial<LockColumnNames>): Partial<LockColumnNames> {
-  const checks = { name: aString, lockUntil: aString, lockedAt: aString, lockedBy: aString }
-  checkOptions(columnNames, checks, 'columnNames', undefined, 'columnNames')
+function parseColumnNames(columnNames: Partial<LockColumnNames>): Partial<LockColumnNames> {
+  const parsers = { name: aString, lockUntil: aString, lockedAt: aString, lockedBy: aString }
+  parseOptions(columnNames, parsers, 'columnNames', undefined, 'columnNames')
   return columnNames
 }
 
@@ -87,7 +93,7 @@ export function lockTableNames(
   identifiers?: Pick<Identifiers, 'upperCaseNames'>,
 ): LockTableNames {
   const defaults = identifiers?.upperCaseNames ? UPPER_CASE : LOWER_CASE
-  checkColumnNames(columnNames)
+  parseColumnNames(columnNames)
   const column = (role: LockColumn): string => columnNames[role] ?? defaults.columnNames[role]
   const columns = {
     name: column('name'),
@@ -98,11 +104,11 @@ export function lockTableNames(
   for (const [what, name] of Object.entries<unknown>({ schema, tableName, ...columns }))
     if (name !== undefined && (typeof name !== 'string' || name.trim() === '')) {
       const option = what in columns ? `columnNames.${what}` : what
-      throw invalid(`${option} is empty – choose a name.`, undefined, option)
+      throw configurationError(`${option} is empty – choose a name.`, undefined, option)
     }
   const names = Object.values(columns)
   if (new Set(names.map((name) => name.toLowerCase())).size < names.length) {
-    throw invalid(
+    throw configurationError(
       `columnNames uses one name for two columns (${names.join(', ')}) – name each column differently.`,
     )
   }
@@ -110,14 +116,14 @@ export function lockTableNames(
 }
 
 /**
- * Fills in the defaults, checks the names and quotes them.
+ * Fills in the defaults, parsers the names and quotes them.
  *
  * @throws LockError `INVALID_CONFIGURATION` for a name that the dialect does not allow, or that is used twice
  */
 export function tableSql(identifiers: NamedIdentifiers, options: LockTableOptions = {}): TableSql {
   const names = lockTableNames(options, identifiers)
   const quote = (identifier: string, what: string): Sql =>
-    raw(identifiers.quote(checkIdentifier(identifier, what, identifiers)))
+    raw(identifiers.quote(parseIdentifier(identifier, what, identifiers)))
   const column = (role: LockColumn): Sql => quote(names.columnNames[role], `columnNames.${role}`)
   const table = quote(names.tableName, 'tableName')
   return {
@@ -137,13 +143,13 @@ export function foundIn(identifiers: Identifiers, table: TableSql, schema: unkno
   return { ...table, schema, table: sql`${raw(identifiers.quote(schema))}.${table.table}` }
 }
 
-function checkIdentifier(
+function parseIdentifier(
   identifier: string,
   what: string,
   { name, longestIdentifier, notInIdentifiers }: NamedIdentifiers,
 ): string {
   const fail = (why: string): LockError =>
-    invalid(`${what} ${why} – choose a name that ${name} allows.`, undefined, what)
+    configurationError(`${what} ${why} – choose a name that ${name} allows.`, undefined, what)
   if (/[\p{Cc}\p{Cs}]/u.test(identifier))
     throw fail(`${JSON.stringify(identifier)} contains control characters`)
   if (identifier.endsWith(' ')) throw fail(`'${identifier}' ends with a blank`)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { isMainThread, threadId } from 'node:worker_threads'
-import { invalid } from '../core/internal'
+import { configurationError } from '../core/internal'
 
 // What `locked_by` contains: who holds the lock, and after its release how its run ended.
 
@@ -46,15 +46,17 @@ export function isPause(lockedBy: string): boolean {
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
-export function checkLockedBy(lockedBy: string): string {
-  if (!isPause(checkOwner(lockedBy, 'lockedBy'))) return lockedBy
-  throw invalid("lockedBy begins with 'paused by', which marks a pause – choose another beginning.")
+export function parseLockedBy(lockedBy: string): string {
+  if (!isPause(parseOwner(lockedBy, 'lockedBy'))) return lockedBy
+  throw configurationError(
+    "lockedBy begins with 'paused by', which marks a pause – choose another beginning.",
+  )
 }
 
-function checkOwner(owner: string, what: string, lockName?: string): string {
+function parseOwner(owner: string, what: string, lockName?: string): string {
   const isRight = typeof owner === 'string' && owner.trim() !== '' && owner.length <= LONGEST_OWNER
   if (isRight && !/[\p{Cc}\p{Cs}]/u.test(owner)) return owner
-  throw invalid(
+  throw configurationError(
     `${what} must be a string of 1 to ${LONGEST_OWNER} characters without control characters.`,
     lockName,
   )
@@ -63,7 +65,7 @@ function checkOwner(owner: string, what: string, lockName?: string): string {
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function pauseOwner(lockName: string, pausedBy: string, reason: string): string {
   const what = "pausedBy and reason of a pause, together with 'paused by',"
-  return checkOwner(`${PAUSE}${pausedBy}: ${reason}`, what, lockName)
+  return parseOwner(`${PAUSE}${pausedBy}: ${reason}`, what, lockName)
 }
 
 /** Of this process. */

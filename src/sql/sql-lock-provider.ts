@@ -1,21 +1,21 @@
 import {
   aDuration,
-  checkOptions,
+  parseOptions,
   type Acquisition,
   type CheckedLockConfiguration,
   type Duration,
-  invalid,
-  invalidClient,
+  configurationError,
+  clientError,
   LockProvider,
   LONGEST_TIMEOUT,
-  type OptionChecks,
+  type OptionParsers,
   type Refusal,
 } from '../core/internal'
 import { Debts } from './debts'
 import { parseDialect, type DialectName } from './dialects'
 import { LockRow } from './lock-row'
 import { LockTable } from './lock-table'
-import { checkLockedBy, defaultLockedBy, newOwner } from './owner'
+import { parseLockedBy, defaultLockedBy, newOwner } from './owner'
 import { type LockTableOptions, TABLE_OPTIONS, tableSql, title } from './names'
 import type { SqlClient } from './session'
 import { tableCheck } from './table/check'
@@ -34,9 +34,9 @@ export interface SqlLockProviderOptions extends LockTableOptions {
 
 export const SQL_LOCK_PROVIDER_OPTIONS = {
   ...TABLE_OPTIONS,
-  lockedBy: checkLockedBy,
+  lockedBy: parseLockedBy,
   timeLimit: aDuration,
-} satisfies OptionChecks<SqlLockProviderOptions>
+} satisfies OptionParsers<SqlLockProviderOptions>
 
 /*
  * The life of a lock
@@ -120,14 +120,14 @@ export class SqlLockProvider extends LockProvider {
   ) {
     super()
     if (typeof (client as Partial<SqlClient> | undefined)?.connect !== 'function')
-      throw invalidClient(
+      throw clientError(
         'SqlLockProvider got no client – pass what sqlClient of shedlock-orm/drivers returns.',
       )
     const known = parseDialect(dialect)
-    const checked = checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
-    const { lockedBy = defaultLockedBy(), timeLimit = 5_000 } = checked
+    const parsed = parseOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
+    const { lockedBy = defaultLockedBy(), timeLimit = 5_000 } = parsed
     if (timeLimit === 0)
-      throw invalid('timeLimit is 0, so the database could never answer in time – make it longer.')
+      throw configurationError('timeLimit is 0, so the database could never answer in time – make it longer.')
     const table = tableSql(known, options)
     const tier = known.untried ? ', never tested on a real server' : ''
     this.description = `the table ${title(table.names)} (${dialect.name}${tier})`

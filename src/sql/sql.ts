@@ -9,6 +9,8 @@ export type LockValues = Readonly<{
   lockAtMostFor?: number
   /** In milliseconds. */
   keepFor?: number
+  /** How much of its lease a holder gives up, by its own clock, in milliseconds. Negative after the end of the lease. */
+  givenUp?: number
   unlockedBy?: string
   /** In milliseconds since 1970. */
   slot?: number | undefined

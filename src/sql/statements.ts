@@ -1,7 +1,16 @@
 import { LAST_TIME } from '../core/internal'
 import type { AcquireStep } from './acquire'
 import type { LockDialect } from './dialect'
-import { as, lockSql, sessionColumns, textAs, unfitColumn, updateLock, type Update } from './expressions'
+import {
+  as,
+  lockSql,
+  sessionColumns,
+  textAs,
+  unfitColumn,
+  updateLock,
+  type LockSql,
+  type Update,
+} from './expressions'
 import type { TableSql } from './names'
 import { COLUMN } from './results'
 import { parameter, raw, sql, type Sql } from './sql'
@@ -17,9 +26,7 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
   const { table, lockUntil, lockedAt, lockedBy, now, isNamed, isOwn, isOwnHeld, commits } = lock
   const kept = dialect.plus(now, parameter('keepFor'))
   const unlockedBy = dialect.text(parameter('unlockedBy'))
-  const end = dialect.hasGreatest
-    ? sql`greatest(${now}, least(${kept}, ${lockUntil}))`
-    : sql`case when ${kept} < ${lockUntil} then ${kept} when ${lockUntil} > ${now} then ${lockUntil} else ${now} end`
+  const end = endOfLease(dialect, lock, kept)
   const released = sql`${lockUntil} = ${end}, ${lockedBy} = ${unlockedBy}`
   const counted = dialect.counted ?? ((write: Sql): Sql => write)
   const update = (assignments: Sql, condition: Sql, more?: Pick<Update, 'mayBeLost'>): Sql =>
@@ -96,6 +103,20 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
     /** Reads the database's clock in milliseconds since 1970. */
     now: sql`select ${dialect.epochMilliseconds(now)} ${as(dialect, COLUMN.now)}${unfitColumn(dialect)} ${oneRow}`,
   }
+}
+
+/**
+ * When a lease ends that is released: after `keepFor`, but never later than it would have ended. Where a session may have another clock,
+ * the lease ends no later than by the holder's own clock.
+ */
+function endOfLease(dialect: LockDialect, { now, lockUntil }: LockSql, kept: Sql): Sql {
+  if (dialect.unfit) {
+    const byHolder = dialect.plus(lockUntil, sql`(0 - ${parameter('givenUp')})`)
+    return sql`case when ${kept} < ${byHolder} then ${kept} else ${byHolder} end`
+  }
+  return dialect.hasGreatest
+    ? sql`greatest(${now}, least(${kept}, ${lockUntil}))`
+    : sql`case when ${kept} < ${lockUntil} then ${kept} when ${lockUntil} > ${now} then ${lockUntil} else ${now} end`
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  checkLockConfiguration,
+  parseLockConfiguration,
   LockError,
   type Acquisition,
   type LockConfiguration,
@@ -52,7 +52,7 @@ async function attempt(
   provider: LockProvider,
   configuration: LockConfiguration,
 ): Promise<Acquisition | Refusal> {
-  return provider.acquire(checkLockConfiguration(configuration).configuration)
+  return provider.acquire(parseLockConfiguration(configuration).configuration)
 }
 
 export async function acquire(

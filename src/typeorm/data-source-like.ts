@@ -1,4 +1,4 @@
-import { invalidClient } from '../core/internal'
+import { clientError } from '../core/internal'
 import type { DialectName } from '../sql/internal'
 
 /** What this library uses of TypeORM's `DataSource`, in TypeORM 0.3 and 1.x. */
@@ -124,7 +124,7 @@ export function dialectOfDataSource({ type }: DataSourceLike['options']): Dialec
   const known = Object.hasOwn(DATABASE_TYPES, type) ? DATABASE_TYPES[type] : undefined
   if (known && 'dialect' in known) return known.dialect
   const supported = Object.keys(DATABASE_TYPES).filter((each) => 'dialect' in (DATABASE_TYPES[each] ?? {}))
-  throw invalidClient(
+  throw clientError(
     `A DataSource of type '${type}' cannot keep locks – ${known?.refused ?? `supported are ${supported.join(', ')}`}.`,
   )
 }

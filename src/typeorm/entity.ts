@@ -1,4 +1,4 @@
-import { checkOptions, invalid, type OptionChecks } from '../core/internal'
+import { parseOptions, configurationError, type OptionParsers } from '../core/internal'
 import {
   dialectNamed,
   lockTableNames,
@@ -22,7 +22,7 @@ export interface ShedLockEntityOptions extends LockTableOptions {
   readonly dialect?: DialectName | undefined
 }
 
-const OPTIONS = { ...TABLE_OPTIONS, dialect: dialectNamed } satisfies OptionChecks<ShedLockEntityOptions>
+const OPTIONS = { ...TABLE_OPTIONS, dialect: dialectNamed } satisfies OptionParsers<ShedLockEntityOptions>
 
 /** A row of the lock table as the entity reads it. Times are in UTC. */
 export interface ShedLock {
@@ -41,10 +41,10 @@ export interface ShedLock {
  * @throws LockError `INVALID_CONFIGURATION`, also for a `schema` without a `dialect`, and for names that TypeORM would split
  */
 export function shedLockEntity(options: ShedLockEntityOptions = {}) {
-  const { dialect: known } = checkOptions(options, OPTIONS, 'entity options')
+  const { dialect: known } = parseOptions(options, OPTIONS, 'entity options')
   const { schema, tableName, columnNames: columns } = lockTableNames(options, known)
   if (`${schema ?? ''}${tableName}`.includes('.'))
-    throw invalid(
+    throw configurationError(
       'TypeORM reads a dot in the name of a table as the end of its schema – set schema and tableName to names without dots, or leave out the entity, which locks do not need.',
     )
   const name = nameOfEntity(options)
@@ -81,12 +81,12 @@ function schemaOfEntity(
   dialect: Dialect | undefined,
 ): { schema?: string; database?: string } {
   if (!dialect)
-    throw invalid(
+    throw configurationError(
       "What TypeORM calls the schema of an entity depends on the database – set dialect too, such as shedLockEntity({ schema, dialect: 'postgres' }).",
     )
   const member = SCHEMA_OF_ENTITY[dialect.name] ?? 'schema'
   if (member === 'none')
-    throw invalid(`TypeORM's entities have no schema on ${dialect.name} – leave out schema.`)
+    throw configurationError(`TypeORM's entities have no schema on ${dialect.name} – leave out schema.`)
   return { [member]: schema }
 }
 

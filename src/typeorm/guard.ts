@@ -1,4 +1,4 @@
-import { activeLock, type ActiveLock, invalidClient } from '../core/internal'
+import { activeLock, type ActiveLock, clientError } from '../core/internal'
 import { guardTransaction, rowToPin } from '../sql/internal'
 import type { QueryRunnerLike } from './data-source-like'
 import { givenQueryRunner } from './query-runner-client'
@@ -31,7 +31,7 @@ export async function guard(
   if (!row) return
   const queryRunner = 'connect' in transaction ? transaction : transaction.queryRunner
   if (!queryRunner?.isTransactionActive) {
-    throw invalidClient(
+    throw clientError(
       'guard needs an open transaction – pass the EntityManager that dataSource.transaction passes to its callback, or a QueryRunner after startTransaction.',
     )
   }

@@ -1,4 +1,4 @@
-import { checkOptions, invalid } from '../core/internal'
+import { parseOptions, configurationError } from '../core/internal'
 import {
   dialectNamed,
   lockTableNames,
@@ -34,10 +34,10 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
   // With `migrations: [createShedLockMigration]`, TypeORM calls this function with `new`, and would take the class that it returns
   // for a migration without up().
   if ((new.target as unknown) !== undefined)
-    throw invalid(
+    throw configurationError(
       'createShedLockMigration creates a migration, but is not one itself – call it: migrations: [createShedLockMigration()].',
     )
-  checkOptions(options, TABLE_OPTIONS, 'migration options')
+  parseOptions(options, TABLE_OPTIONS, 'migration options')
   lockTableNames(options)
 
   return class CreateShedLock1735689600000 {

@@ -1,4 +1,4 @@
-import { invalidClient, type LockError } from '../core/internal'
+import { clientError, type LockError } from '../core/internal'
 import { drivers, sqlClient, type Driver } from '../drivers/internal'
 import { IN_TRANSACTION, unfitError, type DialectName, type SqlClient } from '../sql/internal'
 import { dataSourceOf, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
@@ -7,9 +7,9 @@ import { endPgClient, pgConnection } from './pg-client'
 import { runText, type DriverConnection } from './run-statement'
 
 /** @returns `INVALID_CLIENT` before `initialize()` and after `destroy()`, because TypeORM's own errors do not say what to do */
-export function notInitialised({ isInitialized }: DataSourceLike): LockError | undefined {
+export function uninitialisedError({ isInitialized }: DataSourceLike): LockError | undefined {
   if (isInitialized) return undefined
-  return invalidClient(
+  return clientError(
     'The DataSource is not initialised, or was destroyed – await dataSource.initialize() before the first lock, and stop the jobs before destroy().',
   )
 }
@@ -32,12 +32,12 @@ export function queryRunnerClient(
     pool: dataSource,
     schema: driver.schema && (() => driver.schema?.(driverBehind(createQueryRunner, dataSource))),
     connect: async () => {
-      const unusable = notInitialised(dataSource)
+      const unusable = uninitialisedError(dataSource)
       if (unusable) throw unusable
       // A replica may return a stale row.
       const queryRunner = createQueryRunner('master')
       if (queryRunner.isTransactionActive)
-        throw invalidClient(
+        throw clientError(
           'The DataSource returned the query runner of an open transaction, whose rollback would undo a lock – pass the DataSource itself, not a proxy.',
         )
       try {
@@ -60,7 +60,7 @@ export function queryRunnerClient(
         throw error
       }
     },
-    unusable: () => notInitialised(dataSource),
+    unusable: () => uninitialisedError(dataSource),
     stopConnecting: () => driver.dropUnaccepted?.(dataSource.driver),
   })
 }

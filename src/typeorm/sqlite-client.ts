@@ -1,4 +1,4 @@
-import { invalidClient, type LockError } from '../core/internal'
+import { clientError, type LockError } from '../core/internal'
 import { drivers, sqlClient } from '../drivers/internal'
 import {
   DriverError,
@@ -8,7 +8,7 @@ import {
   type StatementResult,
 } from '../sql/internal'
 import { DATABASE_TYPES, type DataSourceLike } from './data-source-like'
-import { notInitialised } from './query-runner-client'
+import { uninitialisedError } from './query-runner-client'
 
 /** What this library uses of TypeORM's SQLite drivers. */
 interface SqliteDriverLike {
@@ -80,7 +80,7 @@ const READ_FILE = 'pragma database_list'
 export function sqliteClient(dataSource: DataSourceLike): SqlClient {
   const { type, database } = dataSource.options
   const isThreaded = 'isThreaded' in (DATABASE_TYPES[type] ?? {})
-  if (isThreaded && database === ':memory:') throw inMemory()
+  if (isThreaded && database === ':memory:') throw inMemoryError()
   // The absolute path of each connection of the app, because the working directory may have changed since.
   const paths = new WeakMap<object, string>()
   // Read each time, because a DataSource replaces its driver when its options change.
@@ -109,7 +109,7 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
   }
   const use = idleConnection(open, ({ close }) => close())
   const client = sqlClient(drivers.sqlite, async (text, values, _, wants) => {
-    const unusable = notInitialised(dataSource)
+    const unusable = uninitialisedError(dataSource)
     if (unusable) throw unusable
     const { databaseConnection: opened } = driver()
     if (type === 'sqljs')
@@ -118,10 +118,10 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
     const path = paths.get(opened) ?? pathIn(await run(READ_FILE, [], 'rows'))
     paths.set(opened, path)
     if (path !== '') return use(path, (other) => other.run(text, values, wants))
-    if (isThreaded) throw inMemory()
+    if (isThreaded) throw inMemoryError()
     return inTransaction(onBetterSqlite3(opened as BetterSqlite3Like))(text, values)
   })
-  return { ...client, pool: dataSource, unusable: () => notInitialised(dataSource) }
+  return { ...client, pool: dataSource, unusable: () => uninitialisedError(dataSource) }
 }
 
 /** Returns the absolute path of a connection's file; empty for an in-memory database. */
@@ -129,8 +129,8 @@ function pathIn({ rows }: StatementResult): string {
   return String(rows.find(({ name }) => name === 'main')?.['file'])
 }
 
-function inMemory(): LockError {
-  return invalidClient(
+function inMemoryError(): LockError {
+  return clientError(
     "A lock in an in-memory database of TypeORM's type 'sqlite' would join the app's transactions – use the type 'better-sqlite3' or a file; in unit tests, InMemoryLockProvider.",
   )
 }

@@ -1,4 +1,4 @@
-import { aBoolean, checkOptions, invalidClient, type OptionChecks } from '../core/internal'
+import { aBoolean, parseOptions, clientError, type OptionParsers } from '../core/internal'
 import {
   dialectNamed,
   SQL_LOCK_PROVIDER_OPTIONS,
@@ -26,7 +26,7 @@ const OPTIONS = {
   ...SQL_LOCK_PROVIDER_OPTIONS,
   dialect: dialectNamed,
   namedStatements: aBoolean,
-} satisfies OptionChecks<TypeOrmLockProviderOptions>
+} satisfies OptionParsers<TypeOrmLockProviderOptions>
 
 /**
  * Creates a lock provider that keeps its locks in a table of the DataSource's database. Each statement runs in autocommit on a pooled
@@ -42,10 +42,10 @@ export function typeOrmLockProvider(
   dataSource: DataSourceLike,
   options: TypeOrmLockProviderOptions = {},
 ): SqlLockProvider {
-  const checked = checkOptions(options, OPTIONS, 'lock provider options')
-  const { dialect: given, namedStatements = true, ...rest } = checked
+  const parsed = parseOptions(options, OPTIONS, 'lock provider options')
+  const { dialect: given, namedStatements = true, ...rest } = parsed
   if (typeof (dataSource as DataSourceLike | undefined)?.createQueryRunner !== 'function')
-    throw invalidClient(
+    throw clientError(
       'typeOrmLockProvider needs a TypeORM DataSource – pass the DataSource itself: an EntityManager or a QueryRunner would make the lock part of a transaction.',
     )
   const dialect = given ?? dialectNamed(dialectOfDataSource(dataSource.options))

@@ -1,4 +1,4 @@
-import { checkLockName, LockError } from '../core/internal'
+import { parseLockName, LockError } from '../core/internal'
 import { displayedOwner, type LockRecord, type SqlLockProvider } from '../sql/internal'
 import { page, plainText, type Subject } from './answer'
 import { link, lockedAt, markup, until, type Markup } from './markup'
@@ -57,7 +57,7 @@ async function readLock({ provider, name }: ActionRequest): Promise<LockRecord |
 
 function isLockName(name: string): boolean {
   try {
-    return checkLockName(name) === name
+    return parseLockName(name) === name
   } catch {
     return false
   }

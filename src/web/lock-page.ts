@@ -2,13 +2,13 @@ import {
   aBoolean,
   aFunction,
   aString,
-  checkOptions,
-  invalid,
-  mustBe,
+  parseOptions,
+  configurationError,
+  optionError,
   type Duration,
-  type OptionChecks,
+  type OptionParsers,
 } from '../core/internal'
-import { checkOverdueAfter, type SqlLockProvider } from '../sql/internal'
+import { parseOverdueAfter, type SqlLockProvider } from '../sql/internal'
 import { act, confirm, doneBy, isAction, type ActionRequest } from './action'
 import { answer, plainText } from './answer'
 import { visitorOf, type Permission } from './authorization'
@@ -37,9 +37,9 @@ export interface LockPageOptions<Host = unknown> {
 const OPTIONS = {
   authorize: aFunction,
   readOnly: aBoolean,
-  overdueAfter: checkOverdueAfter,
+  overdueAfter: parseOverdueAfter,
   title: aString,
-} satisfies OptionChecks<LockPageOptions>
+} satisfies OptionParsers<LockPageOptions>
 
 /** Answers each request, whatever its path. Never rejects. */
 export type LockPage<Host = unknown> = (request: Request, host?: Host) => Promise<Response>
@@ -56,14 +56,14 @@ export function lockPage<Host = unknown>(
   providers: SqlLockProvider | Readonly<Record<string, SqlLockProvider>>,
   options: LockPageOptions<Host>,
 ): LockPage<Host> {
-  const checked = checkOptions(options as LockPageOptions, OPTIONS, 'options of the lock page')
-  const { readOnly = true, overdueAfter = new Map<string, number>(), title } = checked
+  const parsed = parseOptions(options as LockPageOptions, OPTIONS, 'options of the lock page')
+  const { readOnly = true, overdueAfter = new Map<string, number>(), title } = parsed
   const { authorize } = options
-  if (!checked.authorize) throw mustBe('authorize', 'a function that decides who may see the lock page')
+  if (!parsed.authorize) throw optionError('authorize', 'a function that decides who may see the lock page')
   const named = isProvider(providers) ? { '': providers } : { ...providers }
   const sources = new Map(Object.entries(named))
   if (sources.size === 0 || ![...sources.values()].every(isProvider))
-    throw invalid(
+    throw configurationError(
       'The lock page has no lock provider – pass one, such as typeOrmLockProvider(dataSource), or an object with several by their names.',
     )
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ServerProcess, startAs } from '../processes/servers/server-process'
+import { ServerProcess, startAs } from './server-process'
 import { DIRECTORY } from './directory'
 import { freePort } from './free-port'
 import { CACHE } from './install-package'

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { TestDatabase } from '../backends'
+import type { TestDatabase } from '.'
 import { folderOf, installPackage } from './install-package'
 import { address } from './server'
 

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { checkLockConfiguration } from '../../src/core/internal'
+import { parseLockConfiguration } from '../../src/core/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { describeBackends } from '../backends'
 import { everyClient, openedClient, type ClientCase } from './every-client'
@@ -92,7 +92,7 @@ describeBackends(cases)('$title', ({ settings, options, names = NAMES, ...each }
       for (const name of names) locks.push(await holder.lock({ name, lockAtMostFor: '1m' }))
       expect(locks.map((lock) => lock?.name)).toEqual(names)
       for (const name of names) {
-        const { configuration } = checkLockConfiguration({ name, lockAtMostFor: '1m' })
+        const { configuration } = parseLockConfiguration({ name, lockAtMostFor: '1m' })
         const lockedBy = WITHOUT_HOLDER.includes(each.dialect) ? undefined : LOCKED_BY
         expect(await other.acquire(configuration)).toEqual({
           reason: 'held',

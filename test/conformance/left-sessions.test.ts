@@ -109,4 +109,21 @@ describeBackends(mysqlLike)('a connection by $title with a clock of its own', (e
     await leave('set timestamp = default')
     expect(await provider.lock(job)).toBeDefined()
   })
+
+  it.each([3600, -3600, 86_400])('of %p seconds more is no obstacle to a release', async (seconds) => {
+    const { client, leave } = await opened(each)
+    const provider = client.createProvider()
+    const locks = [
+      await provider.lock({ name: 'plain', lockAtMostFor: '10m' }),
+      await provider.lock({ name: 'slot', lockAtMostFor: '10m', slot: 1_700_000_000_000 }),
+      await provider.lock({ name: 'unused', lockAtMostFor: '10m' }),
+    ]
+    await leave(`set timestamp = unix_timestamp() + ${seconds}`)
+    for (const [index, lock] of locks.entries())
+      await lock?.unlock({ outcome: index === 2 ? 'unused' : 'succeeded' })
+    await leave('set timestamp = default')
+    // By its holder's clock, a lease began a little earlier than by the database's.
+    for (const { name } of locks.flatMap((lock) => lock ?? []))
+      await eventually(async () => expect(await client.table.isHeld(name)).toBe(false))
+  })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import {
-  checkLockConfiguration,
-  checkTaskConfiguration,
+  parseLockConfiguration,
+  parseTaskConfiguration,
   InMemoryLockProvider,
   leaderElection,
   LockingTaskExecutor,
@@ -16,17 +16,17 @@ const refusal = (message: RegExp) => lockError('INVALID_CONFIGURATION', message)
 describe('a lock configuration', () => {
   it('is checked, with durations in milliseconds, also if it inherits its options', () => {
     const options = { ...valid, lockAtLeastFor: 'PT1M', wait: '1s', keepAlive: {} }
-    const { configuration, ...how } = checkLockConfiguration(Object.create(options) as LockConfiguration)
+    const { configuration, ...how } = parseLockConfiguration(Object.create(options) as LockConfiguration)
     expect(configuration).toStrictEqual({ name: 'job', lockAtMostFor: 600_000, lockAtLeastFor: 60_000 })
     expect(how).toEqual({ wait: { atMost: 1_000, interval: 500 }, keepAlive: {} })
-    expect(checkLockConfiguration({ ...valid, wait: { atMost: 1 }, keepAlive: false })).toMatchObject({
+    expect(parseLockConfiguration({ ...valid, wait: { atMost: 1 }, keepAlive: false })).toMatchObject({
       wait: { atMost: 1, interval: 500 },
       keepAlive: undefined,
     })
   })
 
   it('with untilSucceeded has the second of its slot, because the milliseconds count the retries', () => {
-    const { slot, untilSucceeded } = checkLockConfiguration({
+    const { slot, untilSucceeded } = parseLockConfiguration({
       ...valid,
       slot: 1_700_000_000_123,
       untilSucceeded: true,
@@ -42,7 +42,7 @@ describe('a lock configuration', () => {
     ['a name with braces, a dollar and a hash', { name: 'job {1} $2 #3 }{' }],
     ['a name with an emoji of several characters', { name: 'tidy \u{1f5d1}\ufe0f' }],
   ])('may have %s', (_, rest) => {
-    expect(() => checkLockConfiguration({ ...valid, ...rest })).not.toThrow()
+    expect(() => parseLockConfiguration({ ...valid, ...rest })).not.toThrow()
   })
 
   it.each<[string, object, RegExp]>([
@@ -125,11 +125,11 @@ describe('a lock configuration', () => {
       /Unknown option 'lockAtMost', 'waits' in the lock configuration – the known options are name, lockAtMostFor/,
     ],
   ])('is refused with %s', (_, rest, message) => {
-    expect(() => checkLockConfiguration({ ...valid, ...rest })).toThrow(refusal(message))
+    expect(() => parseLockConfiguration({ ...valid, ...rest })).toThrow(refusal(message))
   })
 
   it.each([null, undefined, 'job', 7])('is refused when it is %o', (configuration) => {
-    expect(() => checkLockConfiguration(configuration as never)).toThrow(lockError('INVALID_CONFIGURATION'))
+    expect(() => parseLockConfiguration(configuration as never)).toThrow(lockError('INVALID_CONFIGURATION'))
   })
 
   it.each([0, 1, '1ms', 'PT0.0019S'])(
@@ -150,7 +150,7 @@ describe('a lock configuration', () => {
   it('is refused with the name of its lock and of the option, if they are known', () => {
     const refused = (rest: object): unknown => {
       try {
-        return checkLockConfiguration({ ...valid, ...rest })
+        return parseLockConfiguration({ ...valid, ...rest })
       } catch (error) {
         return error
       }
@@ -166,6 +166,6 @@ describe('a lock configuration', () => {
     [{ lockAtMost: '1m' }, /Unknown option 'lockAtMost' in the lock configuration – .*, onSkip/],
   ])('of a task is refused with %j', (rest, message) => {
     const configuration = { ...valid, ...rest } as LockConfiguration
-    expect(() => checkTaskConfiguration(configuration, { lockAtLeastFor: 0 })).toThrow(refusal(message))
+    expect(() => parseTaskConfiguration(configuration, { lockAtLeastFor: 0 })).toThrow(refusal(message))
   })
 })

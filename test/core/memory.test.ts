@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it, jest } from '@jest/globals'
-import { checkLockConfiguration, InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
+import { parseLockConfiguration, InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 import { afterTest } from '../after-test'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
@@ -50,7 +50,7 @@ it('memory does not keep locks that have expired', async () => {
   const provider = new InMemoryLockProvider({ now: () => now })
   const leases: WeakRef<object>[] = []
   for (let index = 0; index < RUNS; index++) {
-    const { configuration } = checkLockConfiguration({ name: `lock ${index}`, lockAtMostFor: '1h' })
+    const { configuration } = parseLockConfiguration({ name: `lock ${index}`, lockAtMostFor: '1h' })
     const answer = await provider.acquire(configuration)
     if ('lease' in answer) leases.push(new WeakRef(answer.lease))
     now += 4_000_000

@@ -6,13 +6,13 @@ import {
   anObject,
   aSignal,
   aString,
-  type OptionCheck,
+  type OptionParser,
 } from '../../src/core/internal'
 import { lockError } from '../lock-error'
 
 const { signal } = new AbortController()
 
-it.each<[OptionCheck<unknown>, string, readonly unknown[], readonly unknown[]]>([
+it.each<[OptionParser<unknown>, string, readonly unknown[], readonly unknown[]]>([
   [aBoolean, 'true or false', [true, false], ['true', 0, null]],
   [aFunction, 'a function', [String], [{}, 'String']],
   [aString, 'a string', ['', 'text'], [1, null]],

@@ -2,7 +2,7 @@ import { runInNewContext } from 'node:vm'
 import { beforeEach, describe, expect, it, test } from '@jest/globals'
 import {
   activeLock,
-  checkSlot,
+  parseSlot,
   InMemoryLockProvider,
   LockingTaskExecutor,
   tokenOfRetry,
@@ -32,14 +32,14 @@ describe('a slot', () => {
   }
 
   it.each([1, last, new Date(1), runInNewContext('new Date(1)'), instant])('may be %p', (slot) => {
-    expect(checkSlot(slot, 'slot')).toBe(slot === last ? last : 1)
+    expect(parseSlot(slot, 'slot')).toBe(slot === last ? last : 1)
   })
 
   it.each([
     ...[NaN, -1, 0, 0.5, Infinity, last + 1, new Date(NaN), '2026-11-21', null, undefined, {}],
     ...[{ epochMilliseconds: '1' }, { epochMilliseconds: NaN }, { epochMilliseconds: -1 }],
   ])('is refused if it is %p', (slot) => {
-    expect(() => checkSlot(slot, 'slot', 'job')).toThrow(
+    expect(() => parseSlot(slot, 'slot', 'job')).toThrow(
       lockError(
         'INVALID_CONFIGURATION',
         "slot of lock 'job' must be the time at which the run was due: a valid",

@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, it } from '@jest/globals'
-import { mutations } from '../../scripts/mutations'
+import { mutations } from '../../verification/mutations/mutations'
 import { read, root } from '../project'
 
 const PAGE = 'docs/maintainers/tests.md'

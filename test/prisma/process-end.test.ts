@@ -6,7 +6,7 @@ import { afterTest } from '../after-test'
 import { describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
-import { TcpProxy } from '../processes/servers/tcp-proxy'
+import { TcpProxy } from '../backends/tcp-proxy'
 import { prismaBackends } from './clients'
 
 /** MySQL has MariaDB's adapter. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
-import { checkLockConfiguration, LockError } from '../../src/core/internal'
+import { parseLockConfiguration, LockError } from '../../src/core/internal'
 import { drivers, sqlClient } from '../../src/drivers/internal'
 import { dialects, lockStatements, tableSql, render } from '../../src/sql/internal'
 import type { LockValues } from '../../src/sql/sql'
@@ -30,7 +30,7 @@ it('whatever is given as a configuration is valid or refused', () => {
   const value = fc.oneof(anything, fc.integer({ min: 0, max: 1_000 }), fc.constantFrom('1m', '5s', 'job'))
   fc.assert(
     fc.property(fc.oneof(fc.dictionary(key, value), fc.anything()), (configuration) => {
-      const checked = attempt(() => checkLockConfiguration(configuration as never).configuration)
+      const checked = attempt(() => parseLockConfiguration(configuration as never).configuration)
       if ('refused' in checked) expect(checked.refused).toBe('INVALID_CONFIGURATION')
       else {
         const { name, lockAtMostFor, lockAtLeastFor } = checked
@@ -81,7 +81,7 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
         fc.asyncProperty(anyText, anyText, async (name, lockedBy) => {
           const values: Required<LockValues> = {
             ...{ name, lockedBy, unlockedBy: lockedBy, seenBy: lockedBy, schema: null, table: 't' },
-            ...{ lockAtMostFor: 1, keepFor: 1, slot: 1, seenUntil: 1, seenAt: 1 },
+            ...{ lockAtMostFor: 1, keepFor: 1, givenUp: 1, slot: 1, seenUntil: 1, seenAt: 1 },
           }
           await executor.query(statement, values)
           const bound = statement.parameters.map((parameter) => values[parameter as keyof LockValues])

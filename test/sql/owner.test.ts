@@ -4,7 +4,7 @@ import workerThreads from 'node:worker_threads'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import {
-  checkLockedBy,
+  parseLockedBy,
   defaultLockedBy,
   endedOwner,
   isOurs,
@@ -27,7 +27,7 @@ const lockedBy = fc
   .map((parts) => parts.join('').slice(0, 218))
   .filter((text) => {
     try {
-      return checkLockedBy(text) === text
+      return parseLockedBy(text) === text
     } catch {
       return false
     }
@@ -92,7 +92,7 @@ it('names the host, the process and the thread by default, and keeps the end of 
   expect(defaultLockedBy()).toBe(`${hostname()}/${process.pid}/${workerThreads.threadId}`)
   jest.spyOn(os, 'hostname').mockReturnValue('h'.repeat(300))
   expect(defaultLockedBy()).toMatch(new RegExp(`^h{200,}/${process.pid}/${workerThreads.threadId}$`))
-  expect(checkLockedBy(defaultLockedBy())).toHaveLength(218)
+  expect(parseLockedBy(defaultLockedBy())).toHaveLength(218)
 })
 
 it.each([

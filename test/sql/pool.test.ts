@@ -16,7 +16,7 @@ import { migrated, openDatabase } from '../backends/open-database'
 import { hasPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
-import { TcpProxy } from '../processes/servers/tcp-proxy'
+import { TcpProxy } from '../backends/tcp-proxy'
 import { LIMIT, network, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
 const job = { name: 'job', lockAtMostFor: '1h' }

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
-import { acquireLock, LockingTaskExecutor, checkLockConfiguration } from '../../src/core/internal'
+import { acquireLock, LockingTaskExecutor, parseLockConfiguration } from '../../src/core/internal'
 import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterFile } from '../after-test'
@@ -84,7 +84,7 @@ describeBackends(backends)('a slot on $name', (backend) => {
     await (await provider.lock({ ...job, slot: slot - 1 }))?.unlock()
     const sent = network.sent.length
     const gate = network.stall('writes')
-    const acquiring = provider.acquire(checkLockConfiguration(job).configuration)
+    const acquiring = provider.acquire(parseLockConfiguration(job).configuration)
     await eventually(() => expect(network.sent).toHaveLength(sent + 1))
     await dataSource.query(`update shedlock set locked_at = '${time(slot)}' where name = 'raced'`)
     gate.resolve()

@@ -1,4 +1,4 @@
-import { invalid } from '../../core/internal'
+import { configurationError } from '../../core/internal'
 import type { LockDialect } from '../dialect'
 import type { Driver } from '../driver'
 import type { TableDialect } from '../table/dialect'
@@ -63,7 +63,7 @@ export const dialects: { readonly [Name in DialectName]: Dialect & { readonly na
 export function parseDialect(dialect: { readonly name: DialectName }): Dialect {
   if (typeof (dialect as Partial<Dialect> | undefined)?.acquire === 'function') return dialect as Dialect
   const known = Object.keys(dialects).map((name) => `dialects.${name}`)
-  throw invalid(`This is not a dialect – pass one of dialects: ${known.join(', ')}.`)
+  throw configurationError(`This is not a dialect – pass one of dialects: ${known.join(', ')}.`)
 }
 
 /**
@@ -73,5 +73,7 @@ export function parseDialect(dialect: { readonly name: DialectName }): Dialect {
  */
 export function dialectNamed(name: DialectName): Dialect {
   if (Object.hasOwn(dialects, name)) return dialects[name]
-  throw invalid(`There is no dialect '${name}' – the known dialects are ${Object.keys(dialects).join(', ')}.`)
+  throw configurationError(
+    `There is no dialect '${name}' – the known dialects are ${Object.keys(dialects).join(', ')}.`,
+  )
 }

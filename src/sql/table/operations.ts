@@ -3,19 +3,18 @@ import {
   aDuration,
   anObject,
   aString,
-  checkLockName,
-  checkOptions,
-  checkWait,
-  invalid,
+  parseLockName,
+  parseOptions,
+  parseWait,
+  configurationError,
   poll,
   type Duration,
   type LockConfiguration,
   type LockError,
 } from '../../core/internal'
 import { Attempt } from '../calls'
-import { unchangedError } from '../database-errors'
 import type { Dialect } from '../dialects'
-import { MOST_WITHOUT_EFFECT, type LockRow } from '../lock-row'
+import type { LockRow } from '../lock-row'
 import type { LockTable } from '../lock-table'
 import { endedOwner, isPause, pauseOwner } from '../owner'
 import { lockRecords, type LockRecord } from '../records'
@@ -23,7 +22,7 @@ import { raw } from '../sql'
 import { findTable, type TableFinding } from './check'
 import { tableDefinition } from './definition'
 import { inspectTable } from './inspection'
-import { checkOverdueAfter, overdueLock, type OverdueLock } from './overdue'
+import { parseOverdueAfter, overdueLock, type OverdueLock } from './overdue'
 import { readPlace, type Place } from './place'
 
 /**
@@ -75,24 +74,21 @@ export class TableOperations {
    * @returns whether it was released; `false`: it is free, has another owner, is paused, or its lease ends at another time
    */
   async release(lock: Pick<LockRecord, 'name' | 'lockedBy' | 'lockUntil'>): Promise<boolean> {
-    return !isPause(checkSeen(lock).lockedBy) && this.#releaseSeen(lock)
+    return !isPause(parseSeenLock(lock).lockedBy) && this.#releaseSeen(lock)
   }
 
   async #releaseSeen({ name, lockedBy, lockUntil }: SeenLock): Promise<boolean> {
     const values = { name, lockedBy, unlockedBy: endedOwner(lockedBy), seenUntil: lockUntil.getTime() }
-    const attempt = async (current: Attempt): Promise<number> => {
-      const changed = await current.changes(this.#table.statements.releaseSeen, values)
-      if (changed === 0) await this.#table.expectUnlocked(current, name)
-      return changed
-    }
-    // The row may have been locked for a moment, by a caller that was refused.
-    for (let count = 0; count < MOST_WITHOUT_EFFECT; count++) {
-      if ((await this.#table.call({ lockName: name, attempt })) > 0) return true
-      const now = await this.find(name)
+    const writes = { withoutEffect: 0 }
+    const attempt = async (current: Attempt): Promise<boolean> => {
+      const { releaseSeen, find } = this.#table.statements
+      if ((await current.changes(releaseSeen, values)) > 0) return true
+      const [now] = lockRecords(await current.query(find, { name }))
       if (!now?.held || now.lockedBy !== lockedBy || now.lockUntil.getTime() !== lockUntil.getTime())
         return false
+      throw await this.#table.whyUnchanged(current, name, writes)
     }
-    throw unchangedError(name)
+    return this.#table.call({ lockName: name, attempt })
   }
 
   /**
@@ -141,12 +137,12 @@ export class TableOperations {
       readonly runningAtMost?: Duration | undefined
     } = {},
   ): Promise<OverdueLock[]> {
-    const checks = { mustHaveSucceeded: aBoolean, runningAtMost: aDuration }
-    const more = checkOptions(options, checks, 'options of overdue')
+    const parsers = { mustHaveSucceeded: aBoolean, runningAtMost: aDuration }
+    const more = parseOptions(options, parsers, 'options of overdue')
     const overdue: OverdueLock[] = []
     // One after another, so that a probe never takes more than one connection from the pool of the app. Not the whole table, which
     // may have a row for each tenant.
-    for (const [name, after] of checkOverdueAfter(overdueAfter)) {
+    for (const [name, after] of parseOverdueAfter(overdueAfter)) {
       const lock = overdueLock(name, after, await this.find(name), more)
       if (lock) overdue.push(lock)
     }
@@ -176,7 +172,7 @@ export class TableOperations {
       readonly wait?: LockConfiguration['wait']
     },
   ): Promise<boolean> {
-    const { lockedBy, duration, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
+    const { lockedBy, duration, wait } = parsePause(parseLockName(name), options, this.#lockedBy)
     const pause = () => this.#newRow(name, lockedBy).pause(duration)
     return wait ? poll(pause, (paused) => paused, wait) : pause()
   }
@@ -188,7 +184,7 @@ export class TableOperations {
    * @returns whether this call ended a pause; `false`: the job was not paused, or its row has changed since it was read
    */
   async resume(lock: string | Pick<LockRecord, 'name' | 'lockedBy' | 'lockUntil'>): Promise<boolean> {
-    const seen = typeof lock === 'string' ? await this.find(lock) : checkSeen(lock)
+    const seen = typeof lock === 'string' ? await this.find(lock) : parseSeenLock(lock)
     return seen !== undefined && isPause(seen.lockedBy) && this.#releaseSeen(seen)
   }
 
@@ -239,24 +235,27 @@ export class TableOperations {
 type SeenLock = Pick<LockRecord, 'name' | 'lockedBy' | 'lockUntil'>
 
 /** @throws LockError `INVALID_CONFIGURATION` */
-function checkSeen(lock: SeenLock): SeenLock {
+function parseSeenLock(lock: SeenLock): SeenLock {
   const { name, lockedBy, lockUntil } = anObject(lock, 'The lock')
   if (typeof lockedBy === 'string' && lockUntil instanceof Date && !Number.isNaN(lockUntil.getTime()))
     return lock
-  throw invalid(`This is not a lock as it was read – pass what table.find('${name}') returned.`, name)
+  throw configurationError(
+    `This is not a lock as it was read – pass what table.find('${name}') returned.`,
+    name,
+  )
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
-function checkPause(name: string, options: Parameters<TableOperations['pause']>[1], defaultPausedBy: string) {
-  const checks = { duration: aDuration, reason: aString, pausedBy: aString, wait: checkWait }
+function parsePause(name: string, options: Parameters<TableOperations['pause']>[1], defaultPausedBy: string) {
+  const parsers = { duration: aDuration, reason: aString, pausedBy: aString, wait: parseWait }
   const {
     duration = 0,
     reason = '',
     pausedBy = defaultPausedBy,
     wait,
-  } = checkOptions(options, checks, 'pause options', name)
+  } = parseOptions(options, parsers, 'pause options', name)
   if (duration === 0 || reason.trim() === '')
-    throw invalid(
+    throw configurationError(
       `The pause of lock '${name}' has no end or no reason – set 'duration' to how long it lasts, and 'reason' to a string.`,
       name,
     )

@@ -1,4 +1,4 @@
-import { aDuration, checkLockName, mustBe, type Duration } from '../../core/internal'
+import { aDuration, parseLockName, optionError, type Duration } from '../../core/internal'
 import { isPause, type LastRun } from '../owner'
 import { foreignClock, wasAcquired, type LockRecord } from '../records'
 
@@ -29,14 +29,14 @@ export interface OverdueLock {
  * @returns how long ago the last acquisition of each lock may be, in milliseconds, in the order of `overdueAfter`
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function checkOverdueAfter(
+export function parseOverdueAfter(
   overdueAfter: Readonly<Record<string, Duration>>,
 ): ReadonlyMap<string, number> {
   if (typeof overdueAfter !== 'object' || (overdueAfter as unknown) === null)
-    throw mustBe('overdueAfter', "an object with a duration for each lock, such as { report: '25h' }")
+    throw optionError('overdueAfter', "an object with a duration for each lock, such as { report: '25h' }")
   return new Map(
     Object.entries(overdueAfter).map(([name, after]) => [
-      checkLockName(name),
+      parseLockName(name),
       aDuration(after, 'overdueAfter', name),
     ]),
   )

@@ -1,8 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../project'
-import { unpack } from '../versions/pack-revision'
 
 export { root }
 export { temporaryFolder } from '../../temporary-folder'
@@ -41,7 +40,9 @@ export const tarball = process.env['PACKED'] ?? ''
 
 /** An app that has the packed package, and nothing beside it: that npm installs it so is in tarball.test.ts. */
 export function installInto(app: string): void {
-  unpack(tarball, join(app, 'node_modules', manifest.name))
+  const folder = join(app, 'node_modules', manifest.name)
+  mkdirSync(folder, { recursive: true })
+  execFileSync('tar', ['xzf', tarball, '-C', folder, '--strip-components', '1'])
   writeFileSync(join(app, 'package.json'), '{ "private": true }')
 }
 

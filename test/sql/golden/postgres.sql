@@ -4,16 +4,15 @@
 -- Acquires a lock without a slot.
 -- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
 -- Step 1 of 1: returns the outcome
-with shedlock_settings as materialized (select set_config('lock_timeout', '100', true) as shedlock_wait),
-    shedlock_seen as (select case
+with shedlock_seen as (select case
       when max("lock_until") > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
       and coalesce(max("locked_by") <> :lockedBy::varchar, 1 = 1) then 'held'
       else 'free' end as outcome,
       count(*) as shedlock_rows,
-      (select case
-        when pg_catalog.txid_current_if_assigned() is null
-        and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-        else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end) as shedlock_commits
+      case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end as shedlock_commits
     from "shedlock"
     where "name" = :name::varchar),
     shedlock_acquired as (insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
@@ -21,11 +20,10 @@ with shedlock_settings as materialized (select set_config('lock_timeout', '100',
       pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond',
       pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'),
       :lockedBy::varchar
-    from shedlock_seen,
-      shedlock_settings
+    from shedlock_seen
     where case
       when outcome <> 'free' then 1 = 0
-      when shedlock_rows = 0 then 1 = 1
+      when shedlock_rows = 0 then set_config('lock_timeout', '100', true) is not null
       else exists (select 1
       from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row) end
     on conflict ("name") do update
@@ -43,8 +41,7 @@ with shedlock_settings as materialized (select set_config('lock_timeout', '100',
 -- Acquires a lock with a slot.
 -- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
 -- Step 1 of 1: returns the outcome
-with shedlock_settings as materialized (select set_config('lock_timeout', '100', true) as shedlock_wait),
-    shedlock_seen as (select case
+with shedlock_seen as (select case
       when max("lock_until") > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then case
       when max("locked_by") = :lockedBy::varchar then 'free'
       else 'held' end
@@ -52,10 +49,10 @@ with shedlock_settings as materialized (select set_config('lock_timeout', '100',
       when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond' then 'slot-too-far-ahead'
       else 'free' end as "outcome",
       count(*) as shedlock_rows,
-      (select case
-        when pg_catalog.txid_current_if_assigned() is null
-        and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-        else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end) as shedlock_commits
+      case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end as shedlock_commits
     from "shedlock"
     where "name" = :name::varchar),
     shedlock_acquired as (insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
@@ -63,11 +60,10 @@ with shedlock_settings as materialized (select set_config('lock_timeout', '100',
       pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond',
       timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond',
       :lockedBy::varchar
-    from shedlock_seen,
-      shedlock_settings
+    from shedlock_seen
     where case
       when outcome <> 'free' then 1 = 0
-      when shedlock_rows = 0 then 1 = 1
+      when shedlock_rows = 0 then set_config('lock_timeout', '100', true) is not null
       else exists (select 1
       from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row) end
     on conflict ("name") do update
@@ -118,11 +114,9 @@ update "shedlock"
 
 ---- release
 -- Releases a lock without a slot, at the end of a run.
-with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous)
-  update "shedlock"
+update "shedlock"
   set "lock_until" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), least(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond', "lock_until")),
     "locked_by" = :unlockedBy::varchar
-  from shedlock_commit
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar
     and (select case
@@ -131,7 +125,7 @@ with shedlock_commit as materialized (select set_config('synchronous_commit', 'o
       else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
     and exists (select 1
     from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row)
-    and shedlock_synchronous = 'off';
+    and set_config('synchronous_commit', 'off', true) is not null;
 
 ---- releaseSlot
 -- Releases a lock with a slot, at the end of a run.

@@ -29,20 +29,26 @@ const isUnlocked = ({ table, isNamed }: LockSql): Sql =>
   sql`exists (select 1 from (select 1 from ${table} where ${isNamed} for no key update skip locked) shedlock_row)`
 
 /**
+ * A condition that is true, and changes a setting for the statement alone: `true` ends it with the transaction, so the session is left as
+ * it was, even behind a pooler.
+ */
+const setting = (name: string, value: string): Sql =>
+  raw(`set_config('${name}', '${value}', true) is not null`)
+
+/**
  * Acquires the row, or returns why not. If the row is held, the statement only reads: a plain upsert locks the row even if it loses, and
  * costs a transaction id, WAL and a flush (measured on PostgreSQL 15: 96 bytes and twice the time). Only an insert can wait: while
- * another session has inserted the row and not committed it. The server then ends it (55P03); `true` limits the setting to the
- * statement, so the session is left as it was, even behind a pooler.
+ * another session has inserted the row and not committed it. The server then ends it (55P03).
  */
 function acquireIn(lock: LockSql, seen: Sql, locked: Sql, take: Parameters<typeof upsert>[2]): AcquireStep[] {
   const { lockName, leaseEnd, owner } = lock
   const outcome = raw(COLUMN.outcome)
   const values = sql`
-    select ${lockName}, ${leaseEnd}, ${locked}, ${owner} from shedlock_seen, shedlock_settings
-    where case when ${outcome} <> 'free' then 1 = 0 when shedlock_rows = 0 then 1 = 1 else ${isUnlocked(lock)} end`
+    select ${lockName}, ${leaseEnd}, ${locked}, ${owner} from shedlock_seen
+    where case when ${outcome} <> 'free' then 1 = 0 when shedlock_rows = 0 then ${setting('lock_timeout', '100')}
+      else ${isUnlocked(lock)} end`
   const statement = sql`
-    with shedlock_settings as materialized (select set_config('lock_timeout', '100', true) as shedlock_wait),
-    shedlock_seen as (${seen}),
+    with shedlock_seen as (${seen}),
     shedlock_acquired as (${upsert(lock, values, take)}
       returning 1)
     select case when exists (select 1 from shedlock_acquired) then 'acquired' else ${outcome} end as ${outcome} from shedlock_seen`
@@ -51,7 +57,7 @@ function acquireIn(lock: LockSql, seen: Sql, locked: Sql, take: Parameters<typeo
 
 /** Whether there is a row, besides an outcome; and, before anything is written, whether the session commits what it writes. */
 const besides = ({ commits }: Expressions): Sql =>
-  sql`, count(*) as shedlock_rows${commits ? sql`, ${commits} as shedlock_commits` : sql``}`
+  sql`, count(*) as shedlock_rows${commits ? sql`, ${COMMITS} as shedlock_commits` : sql``}`
 
 export const postgres: LockDialect = {
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
@@ -83,15 +89,10 @@ export const postgres: LockDialect = {
       takeBeforeSlot(dialect, lock, row),
     ),
 
-  // The commit of an update that may be lost does not wait for the disk or for a replica. `true` limits the setting to the statement.
+  // The commit of an update that may be lost does not wait for the disk or for a replica.
   // https://www.postgresql.org/docs/current/wal-async-commit.html
   update: (lock, { assignments, condition, mayBeLost }) =>
-    mayBeLost
-      ? sql`
-        with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous)
-        update ${lock.table} set ${assignments} from shedlock_commit
-        where ${condition} and ${isUnlocked(lock)} and shedlock_synchronous = 'off'`
-      : sql`update ${lock.table} set ${assignments} where ${condition} and ${isUnlocked(lock)}`,
+    sql`update ${lock.table} set ${assignments} where ${condition} and ${isUnlocked(lock)}${mayBeLost ? sql` and ${setting('synchronous_commit', 'off')}` : sql``}`,
   rowIfUnlocked: (lock) => sql`select 1 as shedlock_one where ${isUnlocked(lock)}`,
 
   // The weakest row lock that blocks the UPDATE of a successor; transactions of one holder can share it.

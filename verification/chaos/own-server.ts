@@ -1,0 +1,90 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { hasPgBouncer, startPgBouncer } from '../../test/backends/pgbouncer'
+import { startAlone } from '../servers/alone'
+import { around } from '../servers/around'
+import { DataDirectory } from '../servers/data-directory'
+import { MySqlServer } from '../servers/mysql-server'
+import type { ChaosDatabase } from './chaos-database'
+
+type ServerFaults = Pick<ChaosDatabase, 'restart' | 'withReadOnly' | 'withRecovery' | 'withDiskFull'>
+
+/** A server that the harness started, which faults may kill or deprive of disk space. */
+export interface OwnServer {
+  readonly url: string
+  /** What its superuser needs in addition. */
+  readonly driver?: object
+  readonly faults: ServerFaults
+  /** Starts a pooler that reassigns the server connection after each transaction, if there is one. */
+  startPooler?(role: string): Promise<{ url: string; stop(): Promise<void> }>
+  close(): Promise<void>
+}
+
+async function own(dialect: 'postgres' | 'mariadb' | 'mysql'): Promise<OwnServer> {
+  const server = await startAlone(dialect)
+  const { port, data } = server
+  const common = {
+    faults: {
+      restart: async () => {
+        await server.kill()
+        await server.start()
+      },
+      withReadOnly: (work) => server.behind('read-only', work),
+      // PostgreSQL shuts down when it has no room for its log.
+      ...withDiskFull(server.directory, () => server.revive()),
+    },
+    close: () => server.close(),
+  } satisfies Partial<OwnServer>
+  if (server instanceof MySqlServer)
+    return { ...common, url: `mysql://root@127.0.0.1:${port}/mysql`, driver: { socketPath: server.socket } }
+  const recover = async (): Promise<void> => {
+    await server.stop('SIGINT')
+    writeFileSync(join(data, 'standby.signal'), '')
+    await server.start()
+  }
+  return {
+    ...common,
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    faults: {
+      ...common.faults,
+      withRecovery: (work) => around(recover, work, () => server.execute('select pg_promote()')),
+    },
+    ...(hasPgBouncer && {
+      startPooler: (role) =>
+        startPgBouncer(`postgres://${role}@127.0.0.1:${port}`, {
+          default_pool_size: 5,
+          ignore_startup_parameters: 'extra_float_digits,options',
+        }),
+    }),
+  }
+}
+
+function ownSqlite(): OwnServer {
+  const directory = new DataDirectory(100)
+  return {
+    url: `file:${join(directory.path, 'chaos.sqlite')}`,
+    // Nobody waits inside of SQLite, which would block the harness.
+    driver: { timeout: 0 },
+    faults: withDiskFull(directory),
+    close: () => {
+      directory.remove()
+      return Promise.resolve()
+    },
+  }
+}
+
+function withDiskFull(
+  directory: DataDirectory,
+  revive = () => Promise.resolve(),
+): Pick<ServerFaults, 'withDiskFull'> {
+  if (!directory.mounted) return {}
+  return { withDiskFull: (work) => directory.whileFull(work).finally(revive) }
+}
+
+/** The databases that the harness can start itself. */
+export const OWN_SERVERS: Partial<Record<string, () => Promise<OwnServer> | OwnServer>> = {
+  postgres: () => own('postgres'),
+  mariadb: () => own('mariadb'),
+  mysql: () => own('mysql'),
+  sqlite: ownSqlite,
+}
