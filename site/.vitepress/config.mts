@@ -26,7 +26,7 @@ export default defineConfig({
   description: 'ShedLock for Node.js, as an extension of TypeORM and Prisma',
   srcDir: '..',
   // The pages are docs/, verification/README.md and the Markdown files next to them.
-  srcExclude: ['!(docs|verification|*.md)/**', 'verification/!(README.md)'],
+  srcExclude: ['!(docs|verification|*.md)/**'],
   rewrites: {
     'README.md': 'index.md',
     'docs/README.md': 'docs/index.md',

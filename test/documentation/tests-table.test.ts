@@ -76,15 +76,20 @@ it('the page names a test of each option and each error code', () => {
   expect(unused.map(({ name }) => name)).toEqual([])
   if (process.env['UPDATE_TABLES']) {
     const [rules = ''] = read(PAGE).split(BEGIN)
-    writeFileSync(
-      join(root, PAGE),
-      `${rules}${BEGIN}\n${names.map((each) => `- \`${each.name}\`: ${linkTo(each)}\n`).join('')}`,
+    const byTest = Map.groupBy(names, linkTo)
+    const lines = [...byTest].map(
+      ([link, group]) => `- ${link}: ${group.map(({ name }) => `\`${name}\``).join(', ')}\n`,
     )
+    writeFileSync(join(root, PAGE), `${rules}${BEGIN}\n${lines.join('')}`)
   }
-  const listed = read(PAGE).matchAll(/^- `(\w+)`: \[.*\]\(\.\.\/\.\.\/(.+)\)$/gm)
-  const files = new Map([...listed].map(([, name, file]) => [name, file]))
+  const listed = read(PAGE).matchAll(/^- \[\S+\]\(\.\.\/\.\.\/(\S+)\): (`.+`)$/gm)
+  const files = new Map(
+    [...listed].flatMap(([, file, list = '']) =>
+      [...list.matchAll(/`(\w+)`/g)].map(([, name]) => [name, file] as const),
+    ),
+  )
   const text = (name: string) => tests.find(({ file }) => file === files.get(name))?.text ?? ''
-  expect([...files.keys()]).toEqual(names.map(({ name }) => name))
+  expect([...files.keys()].sort()).toEqual(names.map(({ name }) => name).sort())
   expect(names.filter(({ name, use }) => text(name).search(use) < 0).map(({ name }) => name)).toEqual([])
 })
 

@@ -53,7 +53,7 @@ const recipes = ofPage('docs/guides/recipes.md', (text, file) =>
     .replace("['report', 'clean-up', 'import']", JSON.stringify(many('job')))
     .replace("['acme', 'globex', 'initech']", JSON.stringify(many('customer'))),
 )
-// The page has one of them for all schedulers that do not compute a slot.
+// The page has two of them, and a line for the other schedulers.
 for (const [file, text] of wrappers)
   if (file.startsWith('catch-up')) recipes.set(file, text.replace("'0 3 * * *'", NEVER))
 recipes.set('jobs/report', unchanged.get('jobs/report') ?? '')
