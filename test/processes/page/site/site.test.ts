@@ -65,7 +65,7 @@ it('at 1,280 pixels no program and no table for users is cut', async () => {
   const { page } = await visit('/')
   const paths = llmsLinks().map(({ pathname }) => pathname.replace(/(index)?\.md$/, ''))
   const forUsers = paths.filter((path) => !/\/(docs\/(api|maintainers)\/|[A-Z]+$)/.test(path))
-  expect(forUsers.length).toBeGreaterThan(25)
+  expect(forUsers.length).toBeGreaterThan(20)
   for (const path of forUsers) {
     await page.goto(site + path)
     expect([path, await cut(page, '.vp-doc :is(pre, table)')]).toEqual([path, []])
@@ -111,7 +111,7 @@ it('one set-up is shown at a time, and links to the others land on them', async 
   await expectShown('TypeORM')
 })
 
-it.each(['/', '/docs/guides/page', '/docs/guides/durations', '/docs/performance'])(
+it.each(['/', '/docs/guides/page', '/docs/schedulers', '/docs/performance'])(
   'on %s each link of the outline lands on its heading',
   async (path) => {
     const { page } = await visit(path)
@@ -152,10 +152,17 @@ it('the search finds exported names first, and what people look for', async () =
   for (const [word, path] of [
     ['lockAtMostFor', '/docs/options#a-lock'],
     ['failover', '/docs/guides/failover'],
-    ['TABLE_MISSING', '/docs/tasks#errors'],
-    ['SKIPPED', '/docs/tasks#errors'],
+    ['TABLE_MISSING', '/docs/options#errors'],
+    ['SKIPPED', '/docs/options#errors'],
   ] as const)
     expect(await firstResult(page, word)).toContain(path)
+})
+
+it('old addresses of pages lead to the new ones', async () => {
+  const { page } = await visit('/docs/semantics#slots')
+  await page.waitForURL('**/docs/schedulers#slots')
+  await page.goto(`${site}/docs/tasks#errors`)
+  await page.waitForURL('**/docs/options#errors')
 })
 
 it('the switch of the site decides which picture is shown, whatever the system says', async () => {
