@@ -32,7 +32,7 @@ export function rawLock(
     unlockedBy: 'bench/unlocked',
     lockAtMostFor: 60_000,
     keepFor: 0,
-    givenUp: 60_000,
+    unexpired: 60_000,
   })
   return {
     winAndRelease: (name) => send(winning, values(name)),

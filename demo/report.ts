@@ -19,6 +19,11 @@ export function report(verdict: Verdict, fires: number, json: boolean): number {
       : `Another instance took over ${seconds(takeoverMs)} after kill -9. The longest gap between two runs was ${seconds(longestGapMs)}.`,
   )
   console.log()
+  paragraph(
+    '  ',
+    'Next, in your app: npm install shedlock-orm, and npx shedlock-orm init writes the migration of the lock table. On your own database, this demo runs with npm run demo -- --db postgres://…; its other options: --help.',
+  )
+  console.log()
   if (json) console.log(JSON.stringify({ fires, ...verdict }))
   return duplicates === 0 && overlaps === 0 && takeoverMs !== null ? 0 : 1
 }

@@ -96,7 +96,7 @@ export class Show {
       this.#ready.add(worker)
       if (worker.name !== ADDED) return
       worker.start()
-      this.#timeline.note(`Instance ${worker.name} joins.`)
+      this.#timeline.announce(`Instance ${worker.name} joins.`)
       return
     }
     if (news.kind !== 'running') {

@@ -28,6 +28,7 @@ export class Timeline {
   /** Keyed by name and second. */
   readonly #states = new Map<string, State>()
   #notes: string[] = []
+  #announcements: string[] = []
   /** The cell width under the last header. */
   #cellWidth = 0
 
@@ -46,6 +47,11 @@ export class Timeline {
   /** Puts a line below the next row. */
   note(text: string): void {
     this.#notes.push(text)
+  }
+
+  /** Puts a line above the next row, in which what it announces may already be seen. */
+  announce(text: string): void {
+    this.#announcements.push(text)
   }
 
   /**
@@ -74,6 +80,7 @@ export class Timeline {
       }
       line('second', (name) => [title(name), 'bold'], 'so far')
     }
+    for (const text of this.#announcements.splice(0)) paragraph(' '.repeat(TIME), text, 'bold')
     line(
       new Date(tick).toTimeString().slice(0, 8),
       (name) => LOOK[this.#states.get(`${name} ${tick}`) ?? 'none'],

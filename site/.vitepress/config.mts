@@ -8,7 +8,8 @@ import { contents, MAINTAINERS } from './contents.mts'
 import { firstParagraph } from './first-paragraph.mts'
 import { linksOutOfTheSite, repository } from './links.mts'
 import { writeForLanguageModels } from './llms.mts'
-import { playgroundForPicture, setUpsAsTabs } from './first-page.mts'
+import { firstMinute, playgroundForPicture, setUpsAsTabs } from './first-page.mts'
+import { pageTitle } from './page-title.mts'
 import { writeRedirects } from './redirects.mts'
 import { picturesOfBothSchemes, sizesOfPictures } from './pictures.mts'
 import { searchOptions } from './search.mts'
@@ -42,6 +43,7 @@ export default defineConfig({
   cleanUrls: true,
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: join(base, 'mark.svg') }]],
   transformPageData: (page, { siteConfig }) => {
+    Object.assign(page, pageTitle(page))
     page.description = firstParagraph(join(siteConfig.srcDir, page.filePath)) || page.description
   },
   transformHead: ({ pageData: { relativePath, title, description } }) => {
@@ -67,6 +69,7 @@ export default defineConfig({
       picturesOfBothSchemes(md)
       sizesOfPictures(md)
       playgroundForPicture(md)
+      firstMinute(md)
       setUpsAsTabs(md)
     },
     anchor: { slugify: slug },

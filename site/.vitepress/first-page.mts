@@ -19,6 +19,26 @@ export function playgroundForPicture(md: MarkdownRenderer): void {
   })
 }
 
+/** The commands of the first minute. */
+const COMMANDS = `npm install shedlock-orm
+npx shedlock-orm init # writes the migration
+npx shedlock-orm web  # shows who runs what
+`
+
+/** Puts the commands above the first program, in place of the README's sentence on them. On a phone, the bar above names the package, so the heading is hidden there. */
+export function firstMinute(md: MarkdownRenderer): void {
+  md.core.ruler.push('first-minute', ({ tokens, env, Token }) => {
+    if ((env as { relativePath: string }).relativePath !== 'index.md') return
+    const commands = new Token('fence', 'code', 0)
+    Object.assign(commands, { info: 'sh', markup: '```', content: COMMANDS, block: true })
+    const program = tokens.findIndex(({ type }) => type === 'fence')
+    // The README says there what to install, in one sentence.
+    const isSaid = tokens[program - 2]?.content.includes('`npm install')
+    tokens.splice(isSaid ? program - 3 : program, isSaid ? 3 : 0, commands)
+    tokens[0]?.attrJoin('class', 'named-above')
+  })
+}
+
 /** The sections of the first page that are tabs on the site. */
 const SET_UPS = ['TypeORM', 'Prisma', 'NestJS']
 

@@ -7,6 +7,7 @@ const CHOICES: { [Name in keyof Settings]: readonly (readonly [value: Settings[N
   takes: [800, 3_000, 8_000].map((value) => [value, String(value)] as const),
   lockAtMostFor: ['2s', '5s', '10s'].map((value) => [value, `'${value}'`] as const),
   lockAtLeastFor: ['0s', '1s', '1800ms'].map((value) => [value, `'${value}'`] as const),
+  keepAlive: [false, true].map((value) => [value, String(value)] as const),
   slot: [
     [false, 'undefined'],
     [true, '(cron) => slotOf(cron)'],

@@ -1,32 +1,31 @@
 import initSqlJs from 'sql.js'
 import { drivers, sqlClient } from 'shedlock-orm/drivers'
 import { dialects, SqlLockProvider, type StatementResult } from 'shedlock-orm/sql'
-import type { Answer } from './instance'
+import type { Answer, Statement } from './connection'
 
 // The database that the instances share: SQLite in its own worker, behind a simulated network.
 
 export interface Wanted {
   readonly cut: boolean
-  /** The URL of SQLite, sent with the first message. */
-  readonly wasm?: string
+  /** The program of SQLite, sent with the first message. */
+  readonly wasm?: ArrayBuffer
   /** The connection of an instance that is starting. */
   readonly connect?: MessagePort
 }
 
-type Value = string | number | null
-type Run = (text: string, values: Value[]) => Promise<StatementResult>
+type Run = (text: string, values: Statement['values']) => Promise<StatementResult>
 
 /** In milliseconds. */
 const SLOWEST_NETWORK = 30
 let cut = false
 let opened: Promise<{ run: Run; provider: SqlLockProvider }>
 
-async function open(wasm: string): typeof opened {
-  const database = new (await initSqlJs({ locateFile: () => wasm })).Database()
+async function open(wasmBinary: ArrayBuffer): typeof opened {
+  const database = new (await initSqlJs({ wasmBinary })).Database()
   const run: Run = (text, values) =>
     new Promise((resolve) => {
       const statement = database.prepare(text)
-      const rows: Record<string, Value>[] = []
+      const rows: Record<string, Statement['values'][number]>[] = []
       try {
         statement.bind(values)
         while (statement.step()) rows.push(statement.getAsObject())
@@ -40,20 +39,27 @@ async function open(wasm: string): typeof opened {
   return { run, provider }
 }
 
+/** Shows the row to the page. The first time, there is none yet. */
+async function showRow(): Promise<void> {
+  const { provider } = await opened
+  postMessage(await provider.table.find('send-report'))
+}
+
 function throughTheNetwork(callback: () => unknown): void {
   setTimeout(() => !cut && callback(), Math.random() * SLOWEST_NETWORK)
 }
 
 self.onmessage = ({ data: wanted }: MessageEvent<Wanted>) => {
   cut = wanted.cut
-  if (wanted.wasm) opened = open(wanted.wasm)
+  if (wanted.wasm) {
+    opened = open(wanted.wasm)
+    void showRow()
+  }
   const { connect } = wanted
   if (!connect) return
-  connect.onmessage = ({
-    data: { id, text, values },
-  }: MessageEvent<{ id: number; text: string; values: Value[] }>) => {
+  connect.onmessage = ({ data: { id, text, values } }: MessageEvent<Statement>) => {
     throughTheNetwork(async () => {
-      const { run, provider } = await opened
+      const { run } = await opened
       const answer: Answer = await run(text, values).then(
         (result) => ({ id, result }),
         (error: unknown) => ({ id, error: String(error) }),
@@ -61,7 +67,7 @@ self.onmessage = ({ data: wanted }: MessageEvent<Wanted>) => {
       throughTheNetwork(() => {
         connect.postMessage(answer)
       })
-      postMessage(await provider.table.find('send-report'))
+      await showRow()
     })
   }
 }

@@ -1,8 +1,9 @@
 import { setMachine, trueTime, whenAwake } from './machine'
 import { Cron } from 'croner'
 import { activeLock, LockError, LockingTaskExecutor, slotOf, type Duration } from 'shedlock-orm'
-import { drivers, sqlClient } from 'shedlock-orm/drivers'
-import { dialects, SqlLockProvider, type StatementResult } from 'shedlock-orm/sql'
+import { dialects, SqlLockProvider } from 'shedlock-orm/sql'
+import { client, connect } from './connection'
+import { EVERY } from './state'
 
 // One instance of the app: a Web Worker with a connection to the database.
 
@@ -12,6 +13,7 @@ export interface Settings {
   takes: number
   lockAtMostFor: Duration
   lockAtLeastFor: Duration
+  keepAlive: boolean
   slot: boolean
 }
 
@@ -37,16 +39,6 @@ export interface Report {
   readonly why?: string
 }
 
-export interface Answer {
-  readonly id: number
-  readonly result?: StatementResult
-  readonly error?: string
-}
-
-const EVERY = 2_000
-const answered = new Map<number, (answer: Answer) => void>()
-let connection: MessagePort | undefined
-let statements = 0
 /** The number of the next run. Starts at the current time, so that a restarted instance does not repeat a number. */
 let runs = trueTime()
 let settings = ''
@@ -74,18 +66,7 @@ async function work(milliseconds: number): Promise<void> {
   report('ends', { run, ...(lock?.signal.aborted && { why: 'without its lock' }) })
 }
 
-const database = sqlClient(drivers.sqlite, (text, values) => {
-  const id = statements++
-  return new Promise((resolve, reject) => {
-    answered.set(id, ({ result, error }) => {
-      answered.delete(id)
-      if (result) resolve(result)
-      else reject(new Error(error))
-    })
-    connection?.postMessage({ id, text, values })
-  })
-})
-const provider = new SqlLockProvider(database, dialects.sqlite, { lockedBy: self.name, timeLimit: '1s' })
+const provider = new SqlLockProvider(client, dialects.sqlite, { lockedBy: self.name, timeLimit: '1s' })
 const listeners = [
   {
     onLockNotAcquired: ({ reason }: { reason: string }) => {
@@ -105,6 +86,7 @@ function schedule(set: Omit<Settings, 'slot'> & { slot: ((cron: Cron) => Date) |
     name: 'send-report',
     lockAtMostFor: set.lockAtMostFor,
     lockAtLeastFor: set.lockAtLeastFor,
+    keepAlive: set.keepAlive,
     slot: set.slot,
     onError: console.error,
   }
@@ -112,12 +94,7 @@ function schedule(set: Omit<Settings, 'slot'> & { slot: ((cron: Cron) => Date) |
 }
 
 self.onmessage = ({ data: wanted }: MessageEvent<Wanted>) => {
-  if (wanted.database) {
-    connection = wanted.database
-    connection.onmessage = ({ data: answer }: MessageEvent<Answer>) => {
-      whenAwake(() => answered.get(answer.id)?.(answer))
-    }
-  }
+  if (wanted.database) connect(wanted.database, whenAwake)
   setMachine(wanted.paused, wanted.behind)
   whenAwake(() => {
     if (settings === JSON.stringify(wanted.settings)) return

@@ -19,5 +19,7 @@ declare module 'sql.js' {
     prepare(text: string): Statement
     getRowsModified(): number
   }
-  export default function initSqlJs(options: { locateFile(): string }): Promise<{ Database: typeof Database }>
+  export default function initSqlJs(options: {
+    wasmBinary: ArrayBuffer
+  }): Promise<{ Database: typeof Database }>
 }

@@ -1,16 +1,28 @@
 const [guarantees, durations] = ['/docs/how-a-lock-behaves', '/docs/schedulers#how-long']
 const cases = '/docs/schedulers#seven-cases'
+const [slots, page] = ['/docs/schedulers#slots', '/docs/guides/page']
+const signal = '/docs/how-a-lock-behaves#the-lease-and-the-signal'
 
 /** For each action of the visitor, with instance A as the example: the button, what happens, and the page that promises it. */
 export const sentences = {
-  first: ['', 'Kill the instance that runs the job, and watch its lock.', guarantees],
+  first: [
+    '',
+    'Each tick, one instance runs the job and the others skip. Play a case, or try it yourself.',
+    guarantees,
+  ],
+  loading: ['', 'The database and the instances start …', guarantees],
   unlock: [
     'Switch the lock off',
     'Without a lock, every instance runs the job at every tick.',
     '/docs/guides/which-lock',
   ],
   lock: ['Switch the lock on', 'One instance runs the job at each tick, and the others skip.', guarantees],
-  kill: ['Kill', 'If A was running, nobody runs until its lock expires; then another instance does.', cases],
+  kill: [
+    'Kill',
+    'A was not running, so its death changes nothing: the others run the job. The first case kills the one that runs.',
+    guarantees,
+  ],
+  killInRun: ['', 'A was killed in the middle of its run. Its lock stays, and the others skip.', cases],
   start: [
     'Start',
     'A starts as a new process: it skips while the lock is held, even by its predecessor.',
@@ -18,17 +30,28 @@ export const sentences = {
   ],
   pause: [
     'Pause',
-    'A stands still, even during a run: its lock expires, and another instance runs.',
-    guarantees,
+    'A stands still, and the others run the job. If it wakes when a run is over, it runs that tick again, unless the lock has a slot.',
+    slots,
   ],
-  wake: [
-    'Wake',
-    'If A was running and its lock expired, it learns so now: its signal aborts, and its late release changes nothing.',
-    '/docs/how-a-lock-behaves#the-lease-and-the-signal',
+  pauseInRun: [
+    '',
+    'A stands still in the middle of its run. Its lock expires after lockAtMostFor, and another instance runs.',
+    signal,
+  ],
+  wake: ['Wake', 'A goes on. The timers that it has missed fire now.', slots],
+  wakeInRun: [
+    '',
+    'A goes on with its run. If its lock has expired, its signal aborts now, and its late release changes nothing.',
+    signal,
   ],
   late: [
     'Late clock',
-    'The clock of A is 1.1 s late: A runs again what has run. Set lockAtLeastFor to 1800ms, or a slot, and it skips.',
+    'The clock of A is 1 s late: A runs again what has run. One of these options keeps it from that.',
+    cases,
+  ],
+  lateSkips: [
+    '',
+    'The clock of A is 1 s late, and yet A skips what has run: lockAtLeastFor or the slot sees to that.',
     cases,
   ],
   right: [
@@ -46,6 +69,8 @@ export const sentences = {
     'The database answers again: the job runs at the next tick at which the lock is free.',
     guarantees,
   ],
+  jobPaused: ['', 'You paused the job on the page: all three instances skip until you resume it.', page],
+  jobResumed: ['', 'You resumed the job: it runs at the next tick.', page],
   takes: ['', 'A run longer than lockAtMostFor loses its lock, and the next run begins beside it.', cases],
   lockAtMostFor: ['', 'After a kill during a run, nobody runs the job for this long.', durations],
   lockAtLeastFor: [
@@ -53,11 +78,12 @@ export const sentences = {
     'The lock stays held for this long, however short the run: late clocks skip.',
     durations,
   ],
-  slot: [
+  keepAlive: [
     '',
-    'With a slot, the job runs once at each tick, however late a clock is.',
-    '/docs/schedulers#slots',
+    'With keepAlive, a lock is extended for as long as its holder runs.',
+    '/docs/how-a-lock-behaves#keep-alive',
   ],
+  slot: ['', 'With a slot, the job runs once at each tick, however late a clock is.', slots],
 } as const
 
 export type Sentence = keyof typeof sentences

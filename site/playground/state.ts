@@ -1,13 +1,17 @@
 import type { LockRecord } from 'shedlock-orm/sql'
 import type { Report, Settings } from './instance'
 
+/** The period of the job, in milliseconds. */
+export const EVERY = 2_000
+
 /** A period in the timeline of an instance, up to a given time or until now. */
 export interface Item {
-  readonly look: 'run' | 'run many' | 'lost' | 'locked' | 'paused' | 'skips' | 'fails' | 'killed'
+  readonly look: 'run' | 'run many' | 'frozen' | 'lost' | 'locked' | 'paused' | 'skips' | 'fails' | 'killed'
   readonly from: number
   to?: number
   readonly run?: number | undefined
-  readonly due?: number
+  /** Only of the first period of a run, which a pause of its instance divides. */
+  readonly due?: number | undefined
   readonly until?: number | undefined
   readonly why?: string | undefined
 }
@@ -36,13 +40,27 @@ type Event = Partial<Omit<Report, 'what'>> & {
 /** In milliseconds: more than the widest screen shows. */
 const KEPT = 60_000
 
-export function newState(): State {
+export const SETTINGS: Settings = {
+  lock: true,
+  takes: 800,
+  lockAtMostFor: '5s',
+  lockAtLeastFor: '0s',
+  keepAlive: false,
+  slot: false,
+}
+
+export function newState(settings = SETTINGS): State {
   const instance = { alive: true, paused: false, late: false }
   return {
-    settings: { lock: true, takes: 800, lockAtMostFor: '5s', lockAtLeastFor: '0s', slot: false },
+    settings: { ...settings },
     cut: false,
     instances: ['A', 'B', 'C'].map((name) => ({ ...instance, name, items: [] })),
   }
+}
+
+/** Returns the run that has not ended, which may be frozen. */
+export function runOf({ items }: Instance): Item | undefined {
+  return items.findLast(({ look, to }) => to === undefined && (look.startsWith('run') || look === 'frozen'))
 }
 
 function add({ items }: Instance, item: Item): void {
@@ -67,9 +85,18 @@ export function happened({ instances }: State, instance: Instance, event: Event)
     const { until = from } = instance.items.findLast(({ run }) => run === event.run) ?? {}
     add(instance, { look: 'lost', from: Math.min(until, from), run: event.run })
   } else if (what === 'ends') end(({ run }) => run === event.run)
-  else if (what === 'paused') add(instance, { look: what, from })
-  else if (what === 'awake') end(({ look }) => look === 'paused')
-  else if (what === 'killed') {
+  else if (what === 'paused') {
+    const run = runOf(instance)
+    if (run) {
+      end((item) => item === run)
+      add(instance, { ...run, look: 'frozen', from, to: undefined, due: undefined })
+    }
+    add(instance, { look: what, from })
+  } else if (what === 'awake') {
+    const run = runOf(instance)
+    end(({ look }) => look === 'paused' || look === 'frozen')
+    if (run) add(instance, { ...run, look: 'run', from, to: undefined })
+  } else if (what === 'killed') {
     end(() => true)
     add(instance, { look: what, from, to: from })
   } else add(instance, { look: what, from, to: from, due: event.due, why: event.why })

@@ -21,7 +21,7 @@ export abstract class LockProvider {
    * Tries to acquire the lock once, and never waits for it. Storage authors implement this; `lock` and the executors call it.
    *
    * @returns the acquisition, or why it was refused
-   * @throws LockError if it is unknown whether the lock was acquired
+   * @throws LockError if the lock was not refused, and is not known to be acquired
    */
   abstract acquire(configuration: CheckedLockConfiguration): Promise<Acquisition | Refusal>
 

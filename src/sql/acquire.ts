@@ -67,6 +67,7 @@ export async function runStep(
   // A write that was sent twice has acquired the row, so the next one acquires it again.
   if (readText(row, COLUMN.owner) === values['lockedBy']) return undefined
   const outcome = outcomeIn(row)
+  if (outcome === 'acquired') attempt.hasWritten = true
   return outcome === 'free' ? undefined : { outcome, row }
 }
 

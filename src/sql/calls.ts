@@ -232,7 +232,7 @@ export async function callDatabase<T>(
 /**
  * Runs one attempt, and gives it up in time. Never rejects.
  *
- * @param limits after how many milliseconds to give it up: if the call is idempotent then, and otherwise
+ * @param limits after how many milliseconds to give it up: the first if the call is idempotent at that moment, otherwise the second
  * @param keepsAlive whether the process waits for it before it ends
  */
 export async function attemptWithin<T>(

@@ -30,7 +30,7 @@ const FIRST_INTERVAL = 100
 const WHILE_BUSY = { growth: 2, longest: 10_000 }
 /** How the interval grows for a row that was not found. It grows fast, because a late statement usually arrives soon. */
 const UNTIL_FOUND = { growth: 6, longest: 300_000 }
-/** Doubled for each release that fell silent: how long to wait before one more. In milliseconds. */
+/** Doubled for each release without an answer, once there are two: how long to wait before one more. In milliseconds. */
 const SEVERAL_SILENT = 30_000
 /** How long before the end of a drain its last attempt ends: a pool that is closed then would wait for its session. */
 const BEFORE_THE_END = 50
@@ -45,7 +45,7 @@ function intervalAfter(attempts: number, { growth, longest }: typeof UNTIL_FOUND
  * | the write | a release found the row | it found none                                   | no answer |
  * | --------- | ----------------------- | ----------------------------------------------- | --------- |
  * | acquired  | settled                 | settled                                         | again     |
- * | lost      | settled                 | again later; in a drain, the second is the last | again     |
+ * | lost      | settled                 | again later; in a drain, only if it is the first | again     |
  * | may come  | settled                 | again later                                     | again     |
  *
  * One is not enough for a write that is lost: a server may be executing it at this moment, as when it waited for a lock while its
@@ -63,8 +63,8 @@ class Settlement implements PendingRelease {
     private readonly pool: Pool,
   ) {
     const { write, timeLimit } = debt
-    // Do not wait for the write to fail: with a dead connection that may take a quarter of an hour.
-    if (write && write.effect !== 'lost') this.due += timeLimit
+    // Do not wait for the write to fail: with a dead connection that may take a quarter of an hour. A drain does not wait at all.
+    if (write && write.effect !== 'lost' && creditors.every(({ isOpen }) => isOpen)) this.due += timeLimit
     for (const creditor of creditors) creditor.add(this)
     pool.add(this)
     void write?.answered.then(() => {

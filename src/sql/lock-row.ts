@@ -220,13 +220,13 @@ export class LockRow implements Acquisition {
     const statement = !this.#hasSlot ? release : run ? releaseSlot : releaseUnused
     const keepFor = run?.keepFor ?? 0
     const left = Math.floor(this.lease.left())
-    const givenUp = left - Math.min(keepFor, Math.max(left, 0))
+    const unexpired = left - Math.min(keepFor, Math.max(left, 0))
     return attempt.changes(statement, {
       name,
       lockedBy,
       unlockedBy: endedOwner(lockedBy, run),
       keepFor,
-      givenUp,
+      unexpired,
     })
   }
 

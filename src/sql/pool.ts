@@ -49,7 +49,8 @@ const MOST_RELEASES = 1_000
  * - If it gave no answer: twenty, and one more every five minutes. A server that is alive but blocked, for example by a synchronous
  *   standby that is down, keeps a session for each of them, and may have room for only a hundred. Ten for each row, because somebody
  *   may have locked that row, so that the others are left for connections that are silent.
- * - If its server accepts no writes: those of first attempts, six more, and then four in five seconds.
+ * - If its server accepts no writes: the repeats of calls, which are six, and then one more every 1.25 seconds. First attempts and
+ *   releases in the background are not counted.
  *
  * As soon as a write changes a row, the past is forgiven.
  *

@@ -9,8 +9,8 @@ export type LockValues = Readonly<{
   lockAtMostFor?: number
   /** In milliseconds. */
   keepFor?: number
-  /** How much of its lease a holder gives up, by its own clock, in milliseconds. Negative after the end of the lease. */
-  givenUp?: number
+  /** How much of the lease is unexpired when its release takes effect, by the holder's clock. In milliseconds; negative after its end. */
+  unexpired?: number
   unlockedBy?: string
   /** In milliseconds since 1970. */
   slot?: number | undefined

@@ -111,7 +111,7 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
  */
 function endOfLease(dialect: LockDialect, { now, lockUntil }: LockSql, kept: Sql): Sql {
   if (dialect.unfit) {
-    const byHolder = dialect.plus(lockUntil, sql`(0 - ${parameter('givenUp')})`)
+    const byHolder = dialect.plus(lockUntil, sql`(0 - ${parameter('unexpired')})`)
     return sql`case when ${kept} < ${byHolder} then ${kept} else ${byHolder} end`
   }
   return dialect.hasGreatest

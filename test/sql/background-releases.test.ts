@@ -349,6 +349,19 @@ it('drain() waits for and ends the releases of an executor whose acquisition was
   expect(network.sent).toHaveLength(sent)
 })
 
+it('drain() sends a release for an acquisition that fell silent while it waited', async () => {
+  network.stall('writes')
+  const failed = expect(provider.lock(job('silent'))).rejects.toMatchObject(TIMED_OUT)
+  await jest.advanceTimersByTimeAsync(1)
+  // Its debt is no older than the end of the drain.
+  const drained = provider.drain(2 * LIMIT)
+  await jest.advanceTimersByTimeAsync(LIMIT)
+  await failed
+  network.gate = {}
+  await settle(drained, LIMIT)
+  expect(network.sent.length).toBeGreaterThan(1)
+})
+
 it('drain() releases what it can as soon as the database answers again', async () => {
   await acquireUnanswered('answer lost', 3)
   network.fault = 'no connection'

@@ -81,7 +81,7 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
         fc.asyncProperty(anyText, anyText, async (name, lockedBy) => {
           const values: Required<LockValues> = {
             ...{ name, lockedBy, unlockedBy: lockedBy, seenBy: lockedBy, schema: null, table: 't' },
-            ...{ lockAtMostFor: 1, keepFor: 1, givenUp: 1, slot: 1, seenUntil: 1, seenAt: 1 },
+            ...{ lockAtMostFor: 1, keepFor: 1, unexpired: 1, slot: 1, seenUntil: 1, seenAt: 1 },
           }
           await executor.query(statement, values)
           const bound = statement.parameters.map((parameter) => values[parameter as keyof LockValues])

@@ -4,6 +4,7 @@ import { LockError, LockingTaskExecutor, type Lock } from '../../src/core/intern
 import {
   dialects,
   DriverError,
+  sql,
   SqlLockProvider,
   type Dialect,
   type SqlClient,
@@ -246,6 +247,21 @@ describe('the connections of a pool', () => {
     expect(await endedBy(lock, 1)).toBe(0)
     await lock?.extend('1h')
     expect(await endedBy(lock, 1)).toBe(2)
+  })
+
+  it('are ended again once a row was acquired by a statement that returns its outcome', async () => {
+    const dialect: Dialect = {
+      ...writingFirst,
+      acquire: () => [{ answer: 'outcome', statement: sql`select 'acquired' as outcome` }],
+    }
+    const byOutcome = new SqlLockProvider(pool, dialect)
+    const lock = await byOutcome.lock(job)
+    pool.write = silent
+    for (let time = 0; time < 6; time++) await failing(Promise.resolve(lock?.extend('2h')))
+    expect(pool.ended).toBe(10)
+    await byOutcome.lock(job)
+    await failing(Promise.resolve(lock?.extend('2h')))
+    expect(pool.ended).toBe(12)
   })
 
   it('are ended at most twenty times by all providers of one client, whatever their number', async () => {

@@ -17,6 +17,14 @@ function start(columns: number): Screen {
 
 const rowsOf = (lines: readonly string[]): string[] => lines.filter((line) => ROW.test(line))
 
+/** What a row says of D, the last of four instances: what is between the third cell and the totals. */
+const fourth = (row: string): string =>
+  [
+    ...row
+      .replace(/\d+ runs? instead of.*/, '')
+      .matchAll(/[■·!✗] ?(ran|skipped|too late|error|killed|dead)/g),
+  ][3]?.[0] ?? ''
+
 /** Each second once and in order, under one header; the notes on lines of their own. */
 function expectStory(lines: readonly string[]): void {
   const rows = rowsOf(lines)
@@ -36,6 +44,12 @@ function expectStory(lines: readonly string[]): void {
   ])
     expect(text).toMatch(sentence)
   for (const row of rows) expect(row).not.toMatch(/kill -9|takes over|joins/)
+  const joins = lines.findIndex((line) => line.includes('Instance D joins.'))
+  const firstOfD = lines.findIndex((line) => ROW.test(line) && fourth(line) !== '')
+  expect(joins).toBeLessThan(firstOfD)
+  expect(joins).toBeGreaterThan(lines.findLastIndex((line) => line.includes('kill -9')))
+  // The last sentences: what to do next.
+  expect(text).toMatch(/Next, in your app: npm install shedlock-orm.* npx shedlock-orm init .*--help\./)
 }
 
 it('the demo fits into 80, 100 and 160 columns', async () => {

@@ -135,8 +135,8 @@ update `shedlock`
 -- Releases a lock without a slot, at the end of a run.
 update `shedlock`
   set `lock_until` = case
-    when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `lock_until` + interval (0 - :givenUp) * 1000 microsecond then utc_timestamp(3) + interval :keepFor * 1000 microsecond
-    else `lock_until` + interval (0 - :givenUp) * 1000 microsecond end,
+    when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `lock_until` + interval (0 - :unexpired) * 1000 microsecond then utc_timestamp(3) + interval :keepFor * 1000 microsecond
+    else `lock_until` + interval (0 - :unexpired) * 1000 microsecond end,
     `locked_by` = :unlockedBy
   where `name` = :name
     and `locked_by` = :lockedBy
@@ -147,8 +147,8 @@ update `shedlock`
 -- Releases a lock with a slot, at the end of a run.
 update `shedlock`
   set `lock_until` = case
-    when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `lock_until` + interval (0 - :givenUp) * 1000 microsecond then utc_timestamp(3) + interval :keepFor * 1000 microsecond
-    else `lock_until` + interval (0 - :givenUp) * 1000 microsecond end,
+    when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `lock_until` + interval (0 - :unexpired) * 1000 microsecond then utc_timestamp(3) + interval :keepFor * 1000 microsecond
+    else `lock_until` + interval (0 - :unexpired) * 1000 microsecond end,
     `locked_by` = :unlockedBy
   where `name` = :name
     and `locked_by` = :lockedBy
@@ -159,8 +159,8 @@ update `shedlock`
 -- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
 update `shedlock`
   set `lock_until` = case
-    when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `lock_until` + interval (0 - :givenUp) * 1000 microsecond then utc_timestamp(3) + interval :keepFor * 1000 microsecond
-    else `lock_until` + interval (0 - :givenUp) * 1000 microsecond end,
+    when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `lock_until` + interval (0 - :unexpired) * 1000 microsecond then utc_timestamp(3) + interval :keepFor * 1000 microsecond
+    else `lock_until` + interval (0 - :unexpired) * 1000 microsecond end,
     `locked_by` = :unlockedBy,
     `locked_at` = `locked_at` + interval -1 * 1000 microsecond
   where `name` = :name

@@ -9,10 +9,10 @@ with shedlock_seen as (select case
       and coalesce(max("locked_by") <> :lockedBy::varchar, 1 = 1) then 'held'
       else 'free' end as outcome,
       count(*) as shedlock_rows,
-      case
-      when pg_catalog.txid_current_if_assigned() is null
-      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end as shedlock_commits
+      (select case
+        when pg_catalog.txid_current_if_assigned() is null
+        and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+        else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end) as shedlock_commits
     from "shedlock"
     where "name" = :name::varchar),
     shedlock_acquired as (insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
@@ -49,10 +49,10 @@ with shedlock_seen as (select case
       when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond' then 'slot-too-far-ahead'
       else 'free' end as "outcome",
       count(*) as shedlock_rows,
-      case
-      when pg_catalog.txid_current_if_assigned() is null
-      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end as shedlock_commits
+      (select case
+        when pg_catalog.txid_current_if_assigned() is null
+        and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+        else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end) as shedlock_commits
     from "shedlock"
     where "name" = :name::varchar),
     shedlock_acquired as (insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")

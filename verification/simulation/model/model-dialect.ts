@@ -13,7 +13,7 @@ export interface Behaviour {
 
 /** Returns whether the statement's commit does not wait for the disk. */
 export function isNotSynced({ pieces }: Sql): boolean {
-  return pieces[0]?.includes('synchronous_commit') === true
+  return pieces.some((piece) => piece.includes('synchronous_commit'))
 }
 
 /**

@@ -57,7 +57,7 @@ function acquireIn(lock: LockSql, seen: Sql, locked: Sql, take: Parameters<typeo
 
 /** Whether there is a row, besides an outcome; and, before anything is written, whether the session commits what it writes. */
 const besides = ({ commits }: Expressions): Sql =>
-  sql`, count(*) as shedlock_rows${commits ? sql`, ${COMMITS} as shedlock_commits` : sql``}`
+  sql`, count(*) as shedlock_rows${commits ? sql`, ${commits} as shedlock_commits` : sql``}`
 
 export const postgres: LockDialect = {
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from '@jest/globals'
+import { CASES } from '../../../../site/playground/cases'
 import { sentences } from '../../../../site/playground/sentences'
 import { excessOf, newPage, SCREENS, tooWideAt, violations } from '../visitor'
 import { serveSite, SITE } from './site-server'
@@ -76,18 +77,48 @@ it.each([
   [1280, 800],
   [390, 844],
 ])(
-  'the first screen of %d × %d pixels shows the sentence, the whole program and the running timelines',
+  'the first screen of %d × %d pixels shows the sentence, the commands, the whole program and the running timelines',
   async (width, height) => {
     const { page } = await visit('/', { viewport: { width, height } })
     await page.locator('.track .run').first().waitFor()
-    const [sentence, program] = [page.locator('.vp-doc p').first(), page.locator('.vp-doc pre').first()]
-    for (const one of [sentence, program, ...(await page.locator('.track').all())]) {
-      const { y = NaN, height: high = NaN } = (await one.boundingBox()) ?? {}
+    const [commands, program] = [0, 1].map((index) => page.locator('.vp-doc pre').nth(index))
+    expect(await commands?.innerText()).toMatch(
+      /^npm install shedlock-orm\nnpx shedlock-orm init.*\nnpx shedlock-orm web/,
+    )
+    expect(await program?.innerText()).toContain('lockAtMostFor')
+    const tracks = await page.locator('.track').all()
+    for (const one of [page.locator('.vp-doc p').first(), commands, program, ...tracks]) {
+      const { y = NaN, height: high = NaN } = (await one?.boundingBox()) ?? {}
       expect(y + high).toBeLessThanOrEqual(height)
     }
-    expect(await cut(page, '.vp-doc > div > div:first-of-type pre')).toEqual([])
+    expect(await cut(page, '.vp-doc > div > div[class*=language-] pre')).toEqual([])
   },
 )
+
+const allPages = (): string[] =>
+  readdirSync(SITE, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.html') && !read(file).includes('http-equiv="refresh"'),
+  )
+
+it('on a phone no page is wider than its window: tables scroll inside', async () => {
+  const page = await newPage({ viewport: { width: 360, height: 800 } })
+  const wide: string[] = []
+  for (const file of allPages()) {
+    await page.goto(`${site}/${file.replace(/(index)?\.html$/, '')}`)
+    for (const width of [360, 390]) {
+      await page.setViewportSize({ width, height: 800 })
+      const excess = await excessOf(page)
+      if (excess > 0) wide.push(`${file} at ${width}: ${excess}`)
+    }
+  }
+  expect(wide).toEqual([])
+})
+
+it('each page has a title of its own', () => {
+  const titles = allPages().map((file) => /<title>([^<]*)/.exec(read(file))?.[1])
+  expect(titles.length).toBeGreaterThan(100)
+  expect(titles.filter((title, index) => titles.indexOf(title) !== index)).toEqual([])
+})
 
 /** Waits until the heading of the address is at the top; the last headings of a page cannot reach it. */
 const landed = (page: Page) =>
@@ -177,10 +208,7 @@ it('the switch of the site decides which picture is shown, whatever the system s
 })
 
 it('each picture has its size, so that links to headings land where they point', () => {
-  const pages = readdirSync(SITE, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('.html'),
-  )
-  const pictures = pages.flatMap((file) =>
+  const pictures = allPages().flatMap((file) =>
     [...read(file).matchAll(/<img [^>]*>/g)].map(([picture]) => `${file}: ${picture}`),
   )
   // The logo in the top bar has its size from the style.
@@ -190,8 +218,8 @@ it('each picture has its size, so that links to headings land where they point',
   expect(inText.filter((picture) => !hasSize(picture))).toEqual([])
 })
 
-it("the links of the playground's sentences lead to headings", () => {
-  for (const [, , link] of Object.values(sentences)) {
+it("the links of the playground's sentences and cases lead to headings", () => {
+  for (const link of [...Object.values(sentences).map(([, , to]) => to), ...CASES.map((each) => each.link)]) {
     const [page, heading = ''] = link.split('#')
     expect(read(`${page}.html`)).toContain(heading && ` id="${heading}"`)
   }
