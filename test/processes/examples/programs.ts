@@ -65,7 +65,9 @@ for (const [file, text] of described)
   if (file.startsWith('catch-up')) recipes.set(file, text.replace("'0 3 * * *'", NEVER))
 recipes.set('jobs/report', unchanged.get('jobs/report') ?? '')
 
-const monitors = ofPage('docs/guides/monitors.md', (text) => text.replaceAll("'*/15 * * * *'", SOON))
+const soon = (text: string): string => text.replaceAll("'*/15 * * * *'", SOON)
+const monitors = ofPage('docs/guides/monitors.md', soon)
+monitors.set('monitor-coordinator', soon(described.get('monitor-coordinator') ?? ''))
 /** The programs of the guide about monitors. */
 export const MONITORS = [...monitors.keys()]
 /** What the page warns of: the check-in is around the lock. */
