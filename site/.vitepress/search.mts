@@ -4,7 +4,9 @@ export const searchOptions = {
     // Keep an error code as one word. The title of a page about an exported name has that name once more, marked.
     tokenize: (text: string, field?: string) => {
       const [, name] =
-        (field === 'title' && /^(?:(?:Abstract )?Class|Function|Interface|Type Alias|Variable): (\w+)/.exec(text)) || []
+        (field === 'title' &&
+          /^(?:(?:Abstract )?Class|Function|Interface|Type Alias|Variable): (\w+)/.exec(text)) ||
+        []
       return [...text.split(/[^\p{L}\p{N}_]+/u), ...(name === undefined ? [] : [`exactly=${name}`])]
     },
   },
