@@ -79,8 +79,6 @@ export default defineConfig({
     logo: '/mark.svg',
     // On a phone, these links are the menu.
     nav: [
-      { text: 'Quick start', link: '/docs/guides/from-an-empty-folder' },
-      { text: 'Options', link: '/docs/options' },
       ...contents().filter(({ text }) => text !== MAINTAINERS),
       api,
     ],
