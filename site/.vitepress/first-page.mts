@@ -21,8 +21,8 @@ export function playgroundForPicture(md: MarkdownRenderer): void {
 
 /** The commands of the first minute. */
 const COMMANDS = `npm install shedlock-orm
-npx shedlock-orm init # writes the migration
-npx shedlock-orm web  # shows who runs what
+npx shedlock-orm init # the lock table
+npx shedlock-orm web  # who runs what
 `
 
 /** Puts the commands above the first program, in place of the README's sentence on them. On a phone, the bar above names the package, so the heading is hidden there. */

@@ -51,7 +51,9 @@ Object.assign(globalThis, {
     from: (text: string, encoding?: 'base64url') =>
       encoding
         ? new Bytes(
-            [...atob(text.replaceAll('-', '+').replaceAll('_', '/'))].map((each) => each.charCodeAt(0)),
+            Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (each) =>
+              each.charCodeAt(0),
+            ),
           )
         : new Bytes(TEXT.encode(text)),
   },

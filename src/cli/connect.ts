@@ -14,15 +14,13 @@ import {
   type OptionName,
 } from './options'
 import { warn } from './output'
-import { prismaProject } from './prisma-project'
+import { prismaProjects } from './prisma-project'
 import { Project } from './project'
 import { connectUrl } from './url-connection'
 
 /** A connection to the lock table's database, by URL or through a DataSource. */
 export interface Connection {
   readonly provider: SqlLockProvider
-  /** The host, by the name that the user gave, which people recognise. SQLite has none. */
-  readonly server?: string | undefined
   /** The setting of the DataSource that would limit how long a connection may take to open, if it is not set. */
   readonly missingLimit?: string | undefined
   /** Whether it is a DataSource without the entity that would name the table. */
@@ -91,8 +89,7 @@ async function connect({
     return connectDataSource(dataSource, options)
   }
   if (url === undefined) checkSame('DATABASE_URL')
-  const given = url ?? process.env['DATABASE_URL'] ?? ''
-  const address = given === '' ? await urlOfPrisma(checkSame) : given
+  const address = url ?? (await urlOfEnvironment(checkSame))
   const [, unknown] = /\$\{(\w+)/.exec(address) ?? []
   if (unknown !== undefined)
     throw wrongUsage(
@@ -101,9 +98,13 @@ async function connect({
   return connectUrl(address, options, createTable)
 }
 
-/** The URL that the project's Prisma uses. @param checkSame called with the name of its variable */
-async function urlOfPrisma(checkSame: (name: string) => void): Promise<string> {
-  const prisma = await prismaProject(new Project())
+/** The URL in DATABASE_URL, or else the one that the project's Prisma uses. @param checkSame called with the name of its variable */
+async function urlOfEnvironment(checkSame: (name: string) => void): Promise<string> {
+  const { DATABASE_URL: usualUrl = '' } = process.env
+  const file = relativeFile(usualUrl)
+  if (usualUrl !== '' && (file === undefined || existsSync(file))) return usualUrl
+  const [prisma] = await prismaProjects(new Project())
+  if (usualUrl !== '') return prisma ? fileOfSchema(usualUrl, prisma.schema) : usualUrl
   const variable = prisma?.variable
   if (variable !== undefined) checkSame(variable)
   const url = prisma?.url ?? process.env[variable ?? ''] ?? ''
@@ -118,10 +119,15 @@ async function urlOfPrisma(checkSame: (name: string) => void): Promise<string> {
 
 /** Prisma's engines, unlike its adapters, look for a relative file beside the schema. */
 function fileOfSchema(url: string, schema: string): string {
-  const [, path] = /^file:(?!\/)([^?]*)/.exec(url) ?? []
+  const path = relativeFile(url)
   if (path === undefined || existsSync(path)) return url
   const beside = join(dirname(schema), path)
   return existsSync(beside) ? `file:${beside}` : url
+}
+
+/** The path in a URL `file:`, unless it is absolute. */
+function relativeFile(url: string): string | undefined {
+  return /^file:(?!\/)([^?]*)/.exec(url)?.[1]
 }
 
 function twice(one: string, other: string): CommandError {
@@ -129,12 +135,8 @@ function twice(one: string, other: string): CommandError {
 }
 
 /** Prints which table is about to be changed. */
-export async function announce(connection: Connection, quiet = false): Promise<Place> {
-  const place = await placeOfConnection(connection)
+export async function announce({ provider }: Connection, quiet = false): Promise<Place> {
+  const place = await provider.table.place()
   if (!quiet) warn(describePlace(place))
   return place
-}
-
-export async function placeOfConnection({ provider, server }: Connection): Promise<Place> {
-  return { ...(await provider.table.place()), server }
 }

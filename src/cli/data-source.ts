@@ -1,18 +1,15 @@
-import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { LockTableOptions } from '../sql/internal'
 import { dialectOfDataSource, typeOrmLockProvider, type DataSourceLike } from '../typeorm/internal'
 import { hide, hideUrl, notConnected, wrongUsage } from './command-error'
+import { loadFile } from './module-file'
 import { oneLine } from './output'
-import { isCommonJs } from './project'
 
 /** What the command line uses of a DataSource beyond what a lock does. */
 interface DataSource extends DataSourceLike {
   readonly options: DataSourceLike['options'] &
-    ServerOptions & {
-      readonly replication?: { master?: ServerOptions }
+    PasswordOptions & {
+      readonly replication?: { readonly master?: PasswordOptions }
       readonly connectTimeoutMS?: unknown
       readonly extra?: { readonly connectionTimeoutMillis?: unknown }
     }
@@ -22,10 +19,8 @@ interface DataSource extends DataSourceLike {
   destroy(): Promise<void>
 }
 
-interface ServerOptions {
+interface PasswordOptions {
   readonly url?: unknown
-  readonly host?: unknown
-  readonly port?: unknown
   readonly password?: unknown
 }
 
@@ -41,6 +36,18 @@ interface EntityMetadata {
   }[]
 }
 
+const noLog = (): undefined => undefined
+
+/** Standard output is for what was asked. Options without a logger would not replace that of the file. */
+const SILENT_LOGGER = {
+  logQuery: noLog,
+  logQueryError: noLog,
+  logQuerySlow: noLog,
+  logSchemaBuild: noLog,
+  logMigration: noLog,
+  log: noLog,
+}
+
 /** Connects with the DataSource that a file exports, as TypeORM's own command line does. */
 export async function connectDataSource(file: string, options: LockTableOptions) {
   const dataSource = await load(file)
@@ -48,7 +55,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   const server = replication?.master ?? dataSource.options
   hide(server.password)
   if (typeof server.url === 'string') hideUrl(server.url)
-  const name = dialectNameOf(dataSource)
+  checkDialect(dataSource)
   // Validate the options before connecting.
   typeOrmLockProvider(dataSource, options)
   try {
@@ -58,7 +65,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
       migrationsRun: false,
       dropSchema: false,
       subscribers: [],
-      logging: false,
+      logger: SILENT_LOGGER,
     })
     if (!dataSource.isInitialized) await dataSource.initialize()
   } catch (error) {
@@ -71,14 +78,13 @@ export async function connectDataSource(file: string, options: LockTableOptions)
     provider: typeOrmLockProvider(dataSource, { ...names, namedStatements: false }),
     missingLimit: missingLimit(dataSource.options),
     hasNoEntity: ofEntity === undefined,
-    server: name === 'sqlite' ? undefined : hostOf(server),
     close: () => dataSource.destroy(),
   }
 }
 
-function dialectNameOf({ options }: DataSource) {
+function checkDialect({ options }: DataSource): void {
   try {
-    return dialectOfDataSource(options)
+    dialectOfDataSource(options)
   } catch (error) {
     throw wrongUsage(oneLine(error))
   }
@@ -107,22 +113,8 @@ function missingLimit({ type, connectTimeoutMS, extra }: DataSource['options']):
   return { postgres: 'connectTimeoutMS', cockroachdb: 'extra.connectionTimeoutMillis' }[type]
 }
 
-function hostOf({ url, host, port }: ServerOptions): string {
-  if (typeof url === 'string' && URL.canParse(url)) return new URL(url).host
-  const name = typeof host === 'string' ? host : 'localhost'
-  return typeof port === 'number' ? `${name}:${port}` : name
-}
-
 async function load(file: string): Promise<DataSource> {
-  const path = resolve(file)
-  if (!existsSync(path)) throw wrongUsage(`There is no file ${path}.`)
-  let exported: object
-  try {
-    exported = await loadModule(path)
-  } catch (error) {
-    const advice = /\.[cm]?ts$/.test(path) ? loaderAdvice(path, error) : ''
-    throw wrongUsage(`${path} cannot be loaded: ${oneLine(error)}${advice}`)
-  }
+  const exported = await loadFile(file)
   const { default: main } = exported as { default?: object }
   const values: unknown[] = [
     exported, // module.exports = dataSource
@@ -133,45 +125,11 @@ async function load(file: string): Promise<DataSource> {
   const found = [...new Set(candidates)].filter(isDataSource)
   const [dataSource] = found
   if (!dataSource || found.length > 1) {
-    throw wrongUsage(`${path} exports ${found.length} DataSources – it must export exactly one.`)
+    throw wrongUsage(`${resolve(file)} exports ${found.length} DataSources – it must export exactly one.`)
   }
   return dataSource
 }
 
-/** Packages that make Node.js load TypeScript, in its options. */
-const LOADERS = /ts-node|tsx|swc|esbuild|jiti|ts-patch/
-
-/** What may be wrong with the loading of TypeScript. If a loader has reported an error of its own, that is the reason. */
-function loaderAdvice(path: string, error: unknown): string {
-  const options = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ')
-  const { code } = error as { code?: unknown }
-  if (!LOADERS.test(options))
-    return ' – TypeScript needs a loader, such as NODE_OPTIONS="--require ts-node/register" or NODE_OPTIONS="--import tsx"'
-  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && !isCommonJs(path))
-    return ' – the loader in NODE_OPTIONS does not load ES modules: use NODE_OPTIONS="--import tsx"'
-  return ''
-}
-
 function isDataSource(value: unknown): value is DataSource {
   return (value as Record<string, unknown> | null | undefined)?.['@instanceof'] === Symbol.for('DataSource')
-}
-
-/**
- * Loads a file of the project as Node.js does. Uses `require` for CommonJS, because some loaders hook only that
- * (`--require ts-node/register`).
- */
-async function loadModule(path: string): Promise<object> {
-  if (!isCommonJs(path)) return importModule(path)
-  try {
-    return createRequire(path)(path) as object
-  } catch (error) {
-    const { code } = error as { code?: unknown }
-    // It is an ES module despite its extension or package type.
-    if (code === 'ERR_REQUIRE_ESM' || code === 'ERR_REQUIRE_ASYNC_MODULE') return importModule(path)
-    throw error
-  }
-}
-
-async function importModule(path: string): Promise<object> {
-  return (await import(pathToFileURL(path).href)) as object
 }

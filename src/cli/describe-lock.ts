@@ -4,69 +4,86 @@ import {
   foreignClock,
   isPause,
   isHeldForEver,
+  isTrouble,
+  jobView,
   printable,
   readableOwner,
+  troubleFirst,
   wasAcquired,
+  type JobView,
   type LastRun,
   type LockRecord,
   type SqlLockProvider,
 } from '../sql/internal'
 import { refusal } from './command-error'
-import { columns, labelled, type Cell } from './layout'
+import { columns, displayWidth, labelled, type Cell } from './layout'
+import { nearest } from './nearest'
 import { COMMAND } from './output'
 
 /** @throws CommandError if the lock was never acquired */
 export async function existingLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
   const lock = await provider.table.find(name)
   if (!lock)
-    throw refusal(`Lock '${name}' was never acquired – check the name: ${COMMAND} list shows all of them.`)
+    throw refusal(
+      `Lock '${name}' was never acquired – ${await suggestion(provider, name, 'check the name:')} ${COMMAND} list shows all of them.`,
+    )
   return lock
 }
 
-const COLUMNS: Readonly<Record<string, (lock: LockRecord) => Cell>> = {
-  NAME: ({ name }) => printable(name),
-  STATE: state,
-  'LAST RUN': lastRun,
-  OWNER: owner,
-  TOOK: took,
-  'LOCKED AT': lockedAt,
-  'LOCK UNTIL': lockUntil,
-}
-/** The width from which a terminal shows the owner, however long the other columns are. */
-const WITH_OWNER = 75
-/** The columns to cut, with their minimum widths. The owner is cut before the name, which matters more. */
-const ELASTIC = [
-  [3, 18],
-  [0, 4],
-] as const
-
-/** One line for each lock, trouble first. If the width is limited, only the columns that matter are shown. */
-export function table(locks: readonly LockRecord[], width: number): string {
-  if (locks.length === 0) return 'There are no locks.'
-  const shown = width === Infinity ? undefined : width < WITH_OWNER ? 3 : 4
-  const titles = Object.keys(COLUMNS).slice(0, shown)
-  const sorted = [...locks].sort((one, other) => Number(isInTrouble(other)) - Number(isInTrouble(one)))
-  const rows = sorted.map((lock) => titles.map((title) => COLUMNS[title]?.(lock) ?? ''))
-  const header = titles.map((title): Cell => [title, 'bold'])
-  return columns([header, ...rows], ELASTIC, width)
+/** Suggests the lock whose name is the nearest to a misspelt one. @param otherwise the words if there is none */
+export async function suggestion(
+  provider: SqlLockProvider,
+  name: string,
+  otherwise: string,
+): Promise<string> {
+  const others = (await provider.table.list()).map((lock) => lock.name).filter((other) => other !== name)
+  const near = nearest(name, others)
+  return near === undefined ? otherwise : `did you mean '${printable(near)}'?`
 }
 
-export function details(lock: LockRecord): string {
-  const run = lastRun(lock)
-  const ahead = foreignClock(lock)
+const COLUMNS: Readonly<Record<string, { cell: (job: JobView) => Cell; atLeast: number }>> = {
+  NAME: { cell: ({ name }) => printable(name), atLeast: 24 },
+  STATE: { cell: state, atLeast: 8 },
+  'LAST RUN': { cell: lastRun, atLeast: 13 },
+  OWNER: { cell: owner, atLeast: 12 },
+  TOOK: { cell: took, atLeast: 0 },
+  'NEXT DUE': { cell: ({ nextDue }) => nextDue?.toISOString() ?? '', atLeast: 0 },
+  'LOCKED AT': { cell: lockedAt, atLeast: 0 },
+  'LOCK UNTIL': { cell: ({ record }) => (record ? lockUntil(record) : ''), atLeast: 0 },
+}
+const TITLES = Object.keys(COLUMNS)
+
+/**
+ * A sentence and one line for each job, trouble first. On a terminal only columns that leave room for the longest name are shown,
+ * because the name is what one types next.
+ */
+export function table(jobs: readonly JobView[], width: number): string {
+  if (jobs.length === 0) return 'There are no locks.'
+  const longest = Math.max(...jobs.map(({ name }) => displayWidth(printable(name))))
+  const needed = (count: number): number =>
+    TITLES.slice(1, count).reduce((sum, title) => sum + 2 + (COLUMNS[title]?.atLeast ?? 0), longest)
+  const fitting = [4, 3].find((count) => needed(count) <= width) ?? 2
+  const shown = TITLES.slice(0, width === Infinity ? undefined : fitting)
+  const sorted = [...jobs].sort(troubleFirst)
+  const rows = sorted.map((job) => shown.map((title) => COLUMNS[title]?.cell(job) ?? ''))
+  const header = shown.map((title): Cell => [title, 'bold'])
+  const elastic = shown.map((title, index) => [index, COLUMNS[title]?.atLeast ?? 0] as const).reverse()
+  return columns([header, ...rows], elastic, width)
+}
+
+export function details(lock: LockRecord, job: JobView = jobView(lock.name, lock)): string {
+  const run = lastRun(job)
   const rows: readonly (readonly [Cell, Cell])[] = [
     ['name', printable(lock.name)],
-    ['state', state(lock)],
+    ['state', state(job)],
     ['last run', run === UNKNOWN ? `${run}, because ${whyUnknown(lock)}` : run],
-    ['took', took(lock)],
-    ['owner', owner(lock)],
-    ['locked at', lockedAt(lock)],
+    ['took', took(job)],
+    ['next due', job.nextDue?.toISOString() ?? ''],
+    ['owner', owner(job)],
+    ['locked at', lockedAt(job)],
     ['lock until', lockUntil(lock)],
     ['now', lock.now.toISOString()],
-    [
-      ['warning', 'red'],
-      ahead > 0 ? `locked at is ${formatDuration(ahead)} ahead of now: ${ANOTHER_CLOCK}` : '',
-    ],
+    [['warning', 'red'], foreignClock(lock) > 0 ? `locked at is ahead of now: ${ANOTHER_CLOCK}` : ''],
   ]
   return labelled(rows.filter(([, value]) => value !== ''))
 }
@@ -74,17 +91,19 @@ export function details(lock: LockRecord): string {
 /** Explains a time in the future. */
 export const ANOTHER_CLOCK = `another clock or time zone wrote it – run ${COMMAND} doctor`
 
-/** The lock as `--json` prints it. `lockedAt` is null for a job that was paused but never ran. */
-export function forJson(lock: LockRecord): object {
-  return { ...lock, lockedAt: wasAcquired(lock) ? lock.lockedAt : null }
+/** The job as `--json` prints it. `lockedAt` is null for a job that was paused but never ran. */
+export function forJson(lock: LockRecord, { record: _, ...job } = jobView(lock.name, lock)): object {
+  return { ...job, ...lock, lockedAt: wasAcquired(lock) ? lock.lockedAt : null }
 }
 
 /** The beginning of a sentence: who holds the lock, and until when. */
 export function holding(lock: LockRecord): string {
   const { name, held, paused, lockedBy, lastRun } = lock
   const which = `Lock '${printable(name)}'`
+  const { duration } = lastRun ?? {}
   const run =
-    lastRun && `${ended(lastRun, lock.now)}${lastRun.duration === undefined ? '' : `, took ${took(lock)}`}`
+    lastRun &&
+    `${ended(lastRun, lock.now)}${duration === undefined ? '' : `, took ${formatDuration(duration)}`}`
   if (!held) return `${which} is free${run ? `; its last run: ${run}` : ''}`
   const owner = printable(readableOwner(lockedBy))
   const until = isHeldForEver(lock) ? 'for ever' : `until ${lockUntil(lock)} (${left(lock)})`
@@ -92,56 +111,52 @@ export function holding(lock: LockRecord): string {
   return `${which} ${paused ? `is ${owner}` : how} ${until}`
 }
 
-/** Whether its last run failed or died, or it is held for ever and so needs a person to release it. */
-function isInTrouble(lock: LockRecord): boolean {
-  const { outcome } = lock.lastRun ?? {}
-  return outcome === 'died' || outcome === 'failed' || (isHeldForEver(lock) && !lock.paused)
-}
+const STATES = { running: 'cyan', paused: 'yellow', idle: 'gray' } as const
 
-function state(lock: LockRecord): Cell {
-  if (!lock.held) return ['free', 'gray']
-  const how = lock.paused ? 'paused' : 'held'
-  if (isHeldForEver(lock)) return [`${how} for ever`, lock.paused ? 'yellow' : 'red']
-  return [`${how}, ${left(lock)}`, lock.paused ? 'yellow' : 'cyan']
-}
-
-function left({ lockUntil, now }: LockRecord): string {
-  return `${formatDuration(lockUntil.getTime() - now.getTime())} left`
+function state({ state, why }: JobView): Cell {
+  return [
+    why === '' ? state : `${state}${why.startsWith('for ') ? '' : ','} ${why}`,
+    isTrouble(state) ? 'red' : STATES[state as keyof typeof STATES],
+  ]
 }
 
 const UNKNOWN = 'unknown'
 const STYLES = { succeeded: 'green', failed: 'red', died: 'red', unlocked: 'gray' } as const
 
 /** How the last run ended, as far as the row knows. */
-function lastRun(lock: LockRecord): Cell {
-  const { lockedBy, lockedAt, held, now } = lock
-  if (lock.lastRun) return [ended(lock.lastRun, now), STYLES[lock.lastRun.outcome]]
-  if (!wasAcquired(lock)) return 'never'
-  if (isPause(lockedBy) || !held) return UNKNOWN
-  return [`running for ${formatDuration(Math.max(0, now.getTime() - lockedAt.getTime()))}`, 'cyan']
+function lastRun({ record }: JobView): Cell {
+  if (!record || !wasAcquired(record)) return 'never'
+  const { lastRun, held, paused, now } = record
+  if (lastRun) return [ended(lastRun, now), STYLES[lastRun.outcome]]
+  return held && !paused ? '' : UNKNOWN
 }
 
 function whyUnknown({ lockedBy }: LockRecord): string {
   return isPause(lockedBy) ? 'the job was paused since' : 'another program ran it, such as a Java service'
 }
 
-function ended({ outcome, endedAt }: LastRun, now: Date): string {
-  return endedAt ? `${outcome} ${formatDuration(now.getTime() - endedAt.getTime())} ago` : outcome
+function ended({ outcome, endedAt, error }: LastRun, now: Date): string {
+  const ago = endedAt ? ` ${formatDuration(now.getTime() - endedAt.getTime())} ago` : ''
+  return `${outcome}${ago}${error === undefined ? '' : `: ${printable(error)}`}`
 }
 
-function took({ lastRun }: LockRecord): string {
-  const time = lastRun?.duration
+function took({ record }: JobView): string {
+  const time = record?.lastRun?.duration
   return time === undefined ? '' : formatDuration(time)
 }
 
-function owner(lock: LockRecord): string {
-  return printable(displayedOwner(lock))
+function owner({ record }: JobView): string {
+  return record ? printable(displayedOwner(record)) : ''
 }
 
-function lockedAt(lock: LockRecord): string {
-  return wasAcquired(lock) ? lock.lockedAt.toISOString() : 'never'
+function lockedAt({ record }: JobView): string {
+  return record && wasAcquired(record) ? record.lockedAt.toISOString() : 'never'
 }
 
 function lockUntil(lock: LockRecord): string {
   return lock.lockUntil.toISOString()
+}
+
+function left({ lockUntil, now }: LockRecord): string {
+  return `${formatDuration(lockUntil.getTime() - now.getTime())} left`
 }

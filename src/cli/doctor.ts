@@ -2,18 +2,22 @@ import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import {
   describePlace,
+  foreignClock,
+  isHeldForEver,
   printable,
   raw,
+  whyStuck,
   sql,
   type Attempt,
   type Dialect,
+  type SqlLockProvider,
   type SqlRow,
   type TableOperations,
 } from '../sql/internal'
 import { ExitCode } from './command-error'
-import { onDatabase, placeOfConnection, type Connection } from './connect'
+import { onDatabase, type Connection } from './connect'
 import { labelled, type Cell } from './layout'
-import { print, printJson } from './output'
+import { COMMAND, print, printJson } from './output'
 
 interface Diagnosis {
   readonly check: string
@@ -27,7 +31,7 @@ const CLOCK_TOLERANCE = 1_000
 
 /** Checks for anything that could make locks fail, be slow, or be acquired twice. Changes nothing. */
 async function diagnose(connection: Connection): Promise<Diagnosis[]> {
-  const place = describePlace(await placeOfConnection(connection))
+  const place = describePlace(await connection.provider.table.place())
   const table = await connection.provider.table.check()
   const isMissing = table.some(({ code }) => code === 'TABLE_MISSING')
   const why = connection.hasNoEntity
@@ -45,6 +49,7 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
         'warning',
       ),
     )
+  findings.push(...(await stuckLocks(connection.provider)))
   const { dialect, attempt } = connection.provider.table.session()
   if (dialect.untried) {
     const message = `the tests have never run on a real ${dialect.name} server: its SQL follows the vendor's documentation`
@@ -58,6 +63,18 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
     await attempt.release()
   }
   return findings
+}
+
+/** Finds locks that are held although no run needs them. Wrong times are findings of the table itself. */
+async function stuckLocks({ table }: SqlLockProvider): Promise<Diagnosis[]> {
+  // What is wrong with the table was found before.
+  const locks = await table.list().catch(() => [])
+  return locks.flatMap((lock) => {
+    const why = whyStuck(lock)
+    if (why === undefined || isHeldForEver(lock) || foreignClock(lock) > 0) return []
+    const advice = `release it, if its job does not run: ${COMMAND} release`
+    return [found('jobs', `Lock '${lock.name}' is stuck: ${why} – ${advice}`, 'warning')]
+  })
 }
 
 async function clock(dialect: Dialect, session: Attempt): Promise<Diagnosis> {

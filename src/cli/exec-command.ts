@@ -5,7 +5,7 @@ import { ExitCode, wrongUsage } from './command-error'
 import { announce, withConnection } from './connect'
 import { holding } from './describe-lock'
 import { addOptions, CONNECTION_OPTIONS, type ConnectionOption, type Flags } from './options'
-import { oneLine, warn } from './output'
+import { COMMAND, oneLine, warn } from './output'
 import { endSoon, runCommand, Signals, statusOf } from './run-command'
 
 const OPTIONS = [
@@ -28,7 +28,9 @@ export function addExecCommand(program: Command): void {
     (name: string, command: [string, ...string[]], flags: ExecFlags) => {
       const { wait, lockAtMostFor, lockAtLeastFor } = flags
       if (wait === undefined && lockAtMostFor === undefined)
-        throw wrongUsage('Set --lock-at-most-for <duration>, or --wait <duration>.')
+        throw wrongUsage(
+          `Set --lock-at-most-for <duration>, or --wait <duration>, such as: ${COMMAND} exec ${name} --lock-at-most-for 10m -- ${command.join(' ')}`,
+        )
       if (command[0] === '') throw wrongUsage('The command is empty.')
       // Validate the configuration before connecting.
       parseLockConfiguration({ name, lockAtMostFor: lockAtMostFor ?? '1m', lockAtLeastFor })
@@ -47,8 +49,12 @@ export function addExecCommand(program: Command): void {
 class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
 
+  /** What the row records. */
+  readonly code: string
+
   constructor(readonly status: number) {
     super(`status ${status}`)
+    this.code = `exit-status-${status}`
   }
 }
 

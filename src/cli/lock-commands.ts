@@ -1,12 +1,13 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { aDuration, parseLockName, formatDuration } from '../core/internal'
-import { printable, type OverdueLock } from '../sql/internal'
-import { ExitCode } from './command-error'
+import { aDuration, parseJobs, parseLockName, formatDuration } from '../core/internal'
+import { jobView, printable, summary, type JobView, type LockRecord, type OverdueLock } from '../sql/internal'
+import { ExitCode, wrongUsage } from './command-error'
 import { onDatabase } from './connect'
 import { ANOTHER_CLOCK, details, existingLock, forJson, table } from './describe-lock'
 import { labelled, terminalWidth } from './layout'
-import { readDuration } from './options'
-import { print, printJson } from './output'
+import { loadJobs } from './module-file'
+import { readDuration, type Flags } from './options'
+import { COMMAND, print, printJson } from './output'
 
 export type Limits = Readonly<Record<string, string>>
 
@@ -17,34 +18,48 @@ export function addLockCommands(program: Command): void {
     .argument('[name]', 'show only this lock, with all that is known of it')
     .summary('list the locks, or show one: who holds what, since when, until when')
     .description(
-      'Lists the locks, those whose last run failed or died first. A terminal shows the columns that fit its width; a pipe gets all, with times in UTC and by the clock of the database. With a name it shows that lock; exit status 1 if there is no such lock.',
+      'Lists the jobs by their locks, those that need a person first. A terminal shows the columns that fit its width; a pipe gets all, with times in UTC and by the clock of the database. With a name it shows that lock; exit status 1 if there is no such lock.',
     )
-  onDatabase(list, ['held', 'json'], async ({ provider }, { held, json }, name?: string) => {
+  onDatabase(list, ['held', 'jobs', 'json'], async ({ provider }, { held, jobs, json }, name?: string) => {
+    const known = parseJobs(jobs === undefined ? {} : await loadJobs(jobs))
+    const view = (lock: LockRecord): JobView => jobView(lock.name, lock, { job: known.get(lock.name) })
     if (name !== undefined) {
       const lock = await existingLock(provider, name)
-      if (json) printJson(forJson(lock))
-      else print(details(lock))
+      if (json) printJson(forJson(lock, view(lock)))
+      else print(details(lock, view(lock)))
       return
     }
     const locks = (await provider.table.list()).filter((lock) => lock.held || !held)
-    if (json) printJson(locks.map(forJson))
-    else print(table(locks, terminalWidth()))
+    if (json) printJson(locks.map((lock) => forJson(lock, view(lock))))
+    else {
+      const views = locks.map(view)
+      print(table(views, terminalWidth()))
+      // Not in a pipe, where each line is a lock.
+      if (views.length > 0 && process.stdout.isTTY) print(`\n${summary(views)}.`)
+    }
   })
 
   const check = program
     .command('check')
-    .argument('<limits...>', 'name=duration: how long ago each lock may have been acquired last', addLimit)
-    .usage('<name>=<duration>... [options]')
+    .argument('[limits...]', 'name=duration: how long ago each lock may have been acquired last', addLimit)
+    .usage('[<name>=<duration>...] [options]')
     .summary('find jobs that did not run in time')
     .description(
       'Finds out when each lock was last acquired, by the clock of the database, and prints a line for each that was acquired longer ago, or never, or by a clock that is ahead: for probes and monitoring. With --must-have-succeeded it also prints a line for each whose last run failed, died, or is not known to have succeeded. A lock that is paused is not overdue. Exit status 1 if a lock is overdue.',
     )
+  check.hook('preAction', () => {
+    const [limits] = check.processedArgs as [Limits?]
+    if (Object.keys(limits ?? {}).length === 0 && check.opts<Flags<'jobs'>>().jobs === undefined)
+      throw wrongUsage(`Name the jobs, such as: ${COMMAND} check report=25h vacuum=7d; or set --jobs <file>.`)
+  })
   onDatabase(
     check,
-    ['mustHaveSucceeded', 'runningAtMost', 'json'],
+    ['jobs', 'mustHaveSucceeded', 'runningAtMost', 'json'],
     async ({ provider }, flags, limits: Limits) => {
-      const { mustHaveSucceeded, runningAtMost, json } = flags
-      const overdue = await provider.table.overdue(limits, { mustHaveSucceeded, runningAtMost })
+      const { jobs, mustHaveSucceeded, runningAtMost, json } = flags
+      // Without any this is an empty array, which has no entries either.
+      const expected = { ...(jobs === undefined ? {} : await loadJobs(jobs)), ...limits }
+      const overdue = await provider.table.overdue(expected, { mustHaveSucceeded, runningAtMost })
       if (json)
         printJson(overdue.map(({ lockedAt = null, age = null, ...each }) => ({ ...each, lockedAt, age })))
       else if (overdue.length === 0) print('No lock is overdue.')
@@ -68,14 +83,16 @@ export function addLimit(text: string, limits: Limits = {}): Limits {
 
 /** The text beside the lock's name. */
 function why(
-  { name, reason, lockedAt, age = 0, lastRun }: OverdueLock,
+  { name, reason, missedAt, lockedAt, age = 0, lastRun }: OverdueLock,
   limits: Limits,
   runningAtMost = '',
 ): string {
+  if (reason === 'missed')
+    return `was missed: it was due at ${missedAt?.toISOString() ?? ''}, and nobody ran it`
   if (reason === 'running') return `has been running for ${formatDuration(age)}, longer than ${runningAtMost}`
   if (reason === 'not-succeeded')
     return lastRun && lastRun.outcome !== 'unlocked'
-      ? `its last run ${lastRun.outcome}`
+      ? `its last run ${lastRun.outcome}${lastRun.error === undefined ? '' : `: ${printable(lastRun.error)}`}`
       : 'its last run is not known to have succeeded'
   const limit = `but should be acquired every ${limits[name] ?? ''}`
   if (!lockedAt) return `is overdue: it was never acquired, ${limit}`

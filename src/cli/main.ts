@@ -79,8 +79,10 @@ async function main(): Promise<void> {
 function hint(error: string): string {
   if (/unknown command '(unlock|free)'/.test(error))
     return '(To release a lock whose holder is gone, use release.)\n'
-  const isOption =
-    error.includes('unknown option') && process.argv[2] === 'exec' && !process.argv.includes('--')
+  if (process.argv[2] !== 'exec') return ''
+  if (error.includes('missing required argument'))
+    return `(Such as: ${COMMAND} exec report --lock-at-most-for 10m -- ./report.sh --all)\n`
+  const isOption = error.includes('unknown option') && !process.argv.includes('--')
   return isOption ? '(The options of the command come after --: exec <name> [options] -- <command...>)\n' : ''
 }
 

@@ -47,6 +47,11 @@ export const OPTIONS = {
     says: 'also find jobs that have been running for longer than this',
     read: positiveDuration,
   },
+  jobs: {
+    flags: '--jobs <file>',
+    says: 'a module that exports jobs, as for the page: { report: { due: cron } }; shows when each job is due next, and which was missed',
+  },
+  title: { flags: '--title <text>', says: 'the title of the page, such as "Shop, production"' },
   strict: { flags: '--strict', says: 'treat warnings as errors' },
   duration: {
     flags: '--duration <duration>',

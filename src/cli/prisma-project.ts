@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { wrongUsage } from './command-error'
 import { oneLine } from './output'
 import type { Project } from './project'
@@ -10,6 +10,8 @@ export interface PrismaProject {
   readonly schema: string
   readonly isFolder: boolean
   readonly files: readonly string[]
+  /** The names of the app's models. */
+  readonly models: string
   readonly migrations: string
   readonly provider: string | undefined
   /** The schemas of the datasource. Every model then has to name its own. */
@@ -39,15 +41,45 @@ const CONFIG = /^(prisma\d*\.config|prisma)\.[cm]?[jt]s$/
 const URL_OF_CONFIG =
   /\burl:\s*(?:env(?:<\w+>)?\(\s*['"](\w+)['"]|process\.env(?:\.(\w+)|\[\s*['"](\w+)['"]))/
 
-/** Reads the settings of Prisma in a project; `undefined` if it has no schema. */
-export async function prismaProject(project: Project): Promise<PrismaProject | undefined> {
+/** Reads the settings of Prisma in a project: first those that Prisma uses, then those of the same models for other databases. */
+export async function prismaProjects(project: Project): Promise<readonly PrismaProject[]> {
   const { root } = project
   const file = configFile(root)
   const config = file === undefined ? {} : await loadConfig(project, file)
   const { schema: given, migrations } = config
   const named = typeof given === 'string' ? given : (given?.folderPath ?? given?.filePath)
   const schema = named === undefined ? usualSchema(project) : resolve(root, named)
-  if (schema === undefined || !existsSync(schema)) return undefined
+  if (schema !== undefined && !existsSync(schema)) return []
+  const all = project
+    .files('.prisma')
+    .filter((path) => /^\s*datasource\s/m.test(project.read(path)))
+    .map((path) => join(root, path))
+  const [main, ...others] = [...new Set(schema === undefined ? all : [schema, ...all])].map((path) =>
+    readSchema(path),
+  )
+  if (!main) return []
+  const variants = others.filter(
+    (other, index) =>
+      main.models !== '' &&
+      other.models === main.models &&
+      ![main, ...others.slice(0, index)].some(({ provider }) => provider === other.provider),
+  )
+  // Of several schemas with different models, Prisma would have to be told which.
+  if (schema === undefined && variants.length < others.length) return []
+  const [, ...variables] = file === undefined ? [] : (URL_OF_CONFIG.exec(readFileSync(file, 'utf8')) ?? [])
+  return [
+    {
+      ...main,
+      ...(migrations?.path !== undefined && { migrations: resolve(root, migrations.path) }),
+      variable: variables.find(Boolean) ?? main.variable,
+      url: config.datasource?.url ?? main.url,
+    },
+    ...variants,
+  ]
+}
+
+/** Reads a schema: a file, or a folder of files. */
+function readSchema(schema: string): PrismaProject {
   const isFolder = statSync(schema).isDirectory()
   const files = isFolder ? prismaFilesIn(schema) : [schema]
   const texts = files.map((path) => ({ path, text: withoutComments(readFileSync(path, 'utf8')) }))
@@ -56,19 +88,20 @@ export async function prismaProject(project: Project): Promise<PrismaProject | u
     block: /\bdatasource\s+\w+\s*\{([^}]*)\}/.exec(text)?.[1],
   }))
   const { path = schema, block = '' } = source.find((each) => each.block !== undefined) ?? {}
-  const [, ...variables] = file === undefined ? [] : (URL_OF_CONFIG.exec(readFileSync(file, 'utf8')) ?? [])
   return {
     ...{ schema, isFolder, files },
-    migrations:
-      migrations?.path === undefined
-        ? migrationsBeside(path, schema, isFolder)
-        : resolve(root, migrations.path),
+    models: texts
+      .flatMap(({ text }) => [...text.matchAll(/^\s*model\s+(\w+)/gm)].map(([, name]) => name))
+      .filter((name) => name !== 'ShedLock')
+      .sort()
+      .join(),
+    migrations: migrationsBeside(path, schema, isFolder),
     provider: /\bprovider\s*=\s*"(\w+)"/.exec(block)?.[1],
     schemas: [...(/\bschemas\s*=\s*\[([^\]]*)\]/.exec(block)?.[1] ?? '').matchAll(/"([^"]+)"/g)].map(
       ([, name = '']) => name,
     ),
-    variable: variables.find(Boolean) ?? /\burl\s*=\s*env\(\s*"(\w+)"\s*\)/.exec(block)?.[1],
-    url: config.datasource?.url ?? /\burl\s*=\s*"([^"]+)"/.exec(block)?.[1],
+    variable: /\burl\s*=\s*env\(\s*"(\w+)"\s*\)/.exec(block)?.[1],
+    url: /\burl\s*=\s*"([^"]+)"/.exec(block)?.[1],
   }
 }
 
@@ -112,7 +145,7 @@ async function loadConfig(project: Project, file: string): Promise<PrismaConfig>
   }
 }
 
-/** Where Prisma looks without a setting, or the only schema of the project that has a datasource. */
+/** Where Prisma looks without a setting. */
 function usualSchema(project: Project): string | undefined {
   const { root, manifest } = project
   const named = manifest.prisma?.schema
@@ -120,16 +153,17 @@ function usualSchema(project: Project): string | undefined {
   const usual = ['prisma/schema.prisma', 'schema.prisma', 'prisma/schema'].find((path) =>
     project.exists(path),
   )
-  if (usual !== undefined) return join(root, usual)
-  const others = project.files('.prisma').filter((file) => /^\s*datasource\s/m.test(project.read(file)))
-  return others.length === 1 && others[0] !== undefined ? join(root, others[0]) : undefined
+  return usual === undefined ? undefined : join(root, usual)
 }
 
 /** Beside the file with the datasource, or beside the folder of the schema, as older versions had it. */
 function migrationsBeside(file: string, schema: string, isFolder: boolean): string {
   const beside = join(dirname(file), 'migrations')
   const above = join(dirname(schema), 'migrations')
-  return isFolder && !existsSync(beside) && existsSync(above) ? above : beside
+  if (isFolder) return !existsSync(beside) && existsSync(above) ? above : beside
+  // mysql-schema.prisma is often beside mysql-migrations.
+  const named = join(dirname(file), basename(file).replace(/schema\.prisma$/, 'migrations'))
+  return existsSync(named) ? named : beside
 }
 
 function prismaFilesIn(folder: string): string[] {

@@ -4,6 +4,7 @@ import { dirname, extname, join, relative } from 'node:path'
 
 interface Manifest {
   readonly type?: unknown
+  readonly workspaces?: unknown
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
@@ -24,17 +25,31 @@ const NOT_SOURCES = /^(\..*|node_modules|dist|build|out|coverage|generated)$/
 export class Project {
   readonly manifest: Manifest
   readonly #declared: Readonly<Record<string, string>>
+  /** What the root of its workspace names for all members. */
+  readonly #shared: Readonly<Record<string, string>>
   readonly #files: string[] = []
 
   constructor(readonly root = process.cwd()) {
     this.manifest = manifestIn(root) ?? {}
-    const { dependencies, devDependencies, peerDependencies } = this.manifest
-    this.#declared = { ...peerDependencies, ...devDependencies, ...dependencies }
+    this.#declared = declaredIn(this.manifest)
+    this.#shared = workspaceOf(root)
   }
 
-  /** Whether its package.json names the package. */
+  /** Whether its package.json names the package, or that of its workspace. */
   has(name: string): boolean {
+    return this.declares(name) || name in this.#shared
+  }
+
+  /** Whether its own package.json names the package. */
+  declares(name: string): boolean {
     return name in this.#declared
+  }
+
+  /** The member of the workspace that contains a file; else the project itself. */
+  memberWith(file: string): Project {
+    for (let folder = dirname(file); folder !== '.'; folder = dirname(folder))
+      if (this.exists(join(folder, 'package.json'))) return new Project(join(this.root, folder))
+    return this
   }
 
   /** The installed version of a package, or the one that package.json asks for; empty if neither is known. */
@@ -44,7 +59,7 @@ export class Project {
       if (version !== undefined) return version
       if (folder === dirname(folder)) break
     }
-    return /\d+(\.\d+)*/.exec(this.#declared[name] ?? '')?.[0] ?? ''
+    return /\d+(\.\d+)*/.exec(this.#declared[name] ?? this.#shared[name] ?? '')?.[0] ?? ''
   }
 
   /**
@@ -82,6 +97,14 @@ export class Project {
     return existsSync(join(this.root, file))
   }
 
+  /** Whether a file is in its folder or in one above, such as the lock file of a workspace. */
+  hasAbove(file: string): boolean {
+    for (let folder = this.root; ; folder = dirname(folder)) {
+      if (existsSync(join(folder, file))) return true
+      if (folder === dirname(folder)) return false
+    }
+  }
+
   #collect(folder: string): void {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name)
@@ -104,6 +127,20 @@ function typeOfPackage(folder: string): unknown {
   if (manifest) return manifest.type
   const parent = dirname(folder)
   return parent === folder ? undefined : typeOfPackage(parent)
+}
+
+function declaredIn({ dependencies, devDependencies, peerDependencies }: Manifest) {
+  return { ...peerDependencies, ...devDependencies, ...dependencies }
+}
+
+/** What the root of the workspace that a folder belongs to names; empty without a workspace. */
+function workspaceOf(folder: string): Readonly<Record<string, string>> {
+  for (let above = dirname(folder), below = folder; above !== below; below = above, above = dirname(above)) {
+    const manifest = manifestIn(above)
+    if (manifest && (manifest.workspaces !== undefined || existsSync(join(above, 'pnpm-workspace.yaml'))))
+      return declaredIn(manifest)
+  }
+  return {}
 }
 
 function manifestIn(folder: string): Manifest | undefined {

@@ -1,6 +1,6 @@
 import { sqlClient } from '../drivers/internal'
 import { dialects, SqlLockProvider, type DialectName, type LockTableOptions } from '../sql/internal'
-import { readUrl, type CliDriver, type DriverConnection } from './drivers/driver'
+import { missingPackage, readUrl, type CliDriver, type DriverConnection } from './drivers/driver'
 import { libsqlDriver } from './drivers/libsql-driver'
 import { mssqlDriver } from './drivers/mssql-driver'
 import { mysqlDriver } from './drivers/mysql-driver'
@@ -8,8 +8,9 @@ import { postgresDriver } from './drivers/postgres-driver'
 import { sqliteDriver } from './drivers/sqlite-driver'
 import { CommandError, hideUrl, notConnected, wrongUsage } from './command-error'
 import { oneLine } from './output'
+import type { Project } from './project'
 
-/** Maps the scheme of a URL to its database. */
+/** Maps the scheme of a URL, and each provider of Prisma, to its database. */
 const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver }>> = {
   postgres: { dialect: 'postgres', driver: postgresDriver },
   postgresql: { dialect: 'postgres', driver: postgresDriver },
@@ -21,6 +22,12 @@ const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver
   libsql: { dialect: 'sqlite', driver: libsqlDriver },
   sqlserver: { dialect: 'mssql', driver: mssqlDriver },
   mssql: { dialect: 'mssql', driver: mssqlDriver },
+}
+
+/** The package that the command line lacks for a database; `undefined` if the project has one. */
+export function missingDriver(project: Project, scheme: string): string | undefined {
+  const driver = SCHEMES[scheme]?.driver
+  return driver && missingPackage(project, driver)
 }
 
 /** Connects with a driver of the user's project. */
@@ -42,6 +49,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   // Connections that have answered so far. `exec` may use one hours later, when it has died.
   const idle: DriverConnection[] = []
   const client = sqlClient(driver, {
+    server: driver === sqliteDriver ? undefined : serverOf(url),
     connect: async () => {
       const connection = idle.pop() ?? (await open())
       let isBroken = false
@@ -67,7 +75,6 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   }
   return {
     provider,
-    server: driver === sqliteDriver ? undefined : serverOf(url),
     close: () => Promise.all(idle.map((connection) => connection.close())),
   }
 }

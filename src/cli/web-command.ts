@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net'
 import type { Command } from 'commander'
 import { lockPage, nodeHandler } from '../web'
 import { wrongUsage } from './command-error'
-import { onDatabase } from './connect'
+import { announce, onDatabase } from './connect'
 import { addLimit, type Limits } from './lock-commands'
+import { loadJobs } from './module-file'
 import { whoAmI } from './operate-commands'
 import { print, warn } from './output'
 
@@ -19,14 +20,20 @@ export function addWebCommand(program: Command): void {
     .description(
       'Serves a page with the locks on 127.0.0.1 until Ctrl-C, and prints its address. The address contains a secret: anyone who has it can see the page.',
     )
-  onDatabase(web, ['write', 'pausedBy', 'port'], async ({ provider }, flags, limits: Limits) => {
-    const { write, pausedBy = whoAmI(), port } = flags
+  const options = ['write', 'pausedBy', 'port', 'title', 'jobs'] as const
+  onDatabase(web, options, async (connection, flags, limits: Limits) => {
+    const { provider } = connection
+    const { write, pausedBy = whoAmI(), port, title, jobs } = flags
     // What is wrong with the table is an error here, and not on the page.
     await provider.table.list()
+    if (title !== undefined) warn(title)
+    await announce(connection)
     const path = `/${randomBytes(24).toString('base64url')}`
     const page = lockPage(provider, {
       authorize: ({ url }) => isSame(new URL(url).pathname, path) && { user: pausedBy },
       readOnly: !write,
+      title,
+      jobs: jobs === undefined ? undefined : await loadJobs(jobs),
       // Without any this is an empty array, which has no entries either.
       overdueAfter: limits,
     })

@@ -121,7 +121,7 @@ export function lastDue(cron: CronLike | CronTimeLike, now: number): number | un
  *
  * @param nextAfter returns the first due time after another time
  */
-function lastBefore(latest: number, nextAfter: (start: Date) => number): number | undefined {
+export function lastBefore(latest: number, nextAfter: (start: Date) => number): number | undefined {
   const next = (start: number): number => nextAfter(new Date(start))
   for (let back = SECOND; back < 4 * LONGEST_INTERVAL; back *= 4) {
     let due = next(latest - back)

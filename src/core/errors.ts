@@ -98,6 +98,17 @@ export function skipError(skip: Skip & { readonly name: string }): LockError {
   return new LockError('SKIPPED', message, { lockName })
 }
 
+/**
+ * Creates the error for a lock that could not be released. It names the lock and what follows, because the cause may be the end of the
+ * app's client, which mentions neither.
+ */
+export function unreleasedError(lockName: string, cause: unknown): LockError {
+  const code = cause instanceof LockError ? cause.code : 'DATABASE_ERROR'
+  const why = cause instanceof Error ? cause.message : String(cause)
+  const message = `Lock '${lockName}' could not be released; it expires at the end of its lease: ${why}`
+  return new LockError(code, message, { lockName, cause })
+}
+
 /** Emits a process warning for an error that would otherwise go unnoticed; changes no outcome. */
 export function warn(error: unknown): void {
   try {
@@ -106,4 +117,12 @@ export function warn(error: unknown): void {
     // Node.js accepts only errors of its own realm, and tests under Jest run in another one.
     process.emitWarning(String(error))
   }
+}
+
+/** Returns the code of an error or the name of its class: one of few words, and never its message, which may contain secrets. */
+export function errorName(error: unknown): string {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  if (typeof code === 'string' && /^[\w.-]{1,40}$/.test(code)) return code
+  if (!(error instanceof Error)) return '_OTHER'
+  return name === 'Error' ? error.constructor.name : error.name
 }

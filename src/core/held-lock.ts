@@ -1,7 +1,7 @@
 import { sharedByEveryCopy } from './copies'
 import { checkLease } from './configuration'
 import { aDuration, aLease } from './duration'
-import { configurationError, LockError, warn } from './errors'
+import { configurationError, LockError, unreleasedError, warn } from './errors'
 import { keepAlive } from './keep-alive'
 import {
   hasListeners,
@@ -167,19 +167,22 @@ export class HeldLock implements Lock {
   }
 
   async unlock(options: Parameters<Lock['unlock']>[0] = {}): Promise<void> {
-    const { outcome } = parseOptions(options, { outcome: parseOutcome }, 'options of unlock()', this.name)
-    await this.release(outcome)
+    const parsers = { outcome: parseOutcome, error: (error: unknown) => error }
+    const { outcome, error } = parseOptions(options, parsers, 'options of unlock()', this.name)
+    if (error !== undefined && outcome !== 'failed')
+      throw optionError('error', "left out, or passed with outcome: 'failed'", this.name)
+    await this.release(outcome, error)
   }
 
   /** Does what `unlock` does, without checking its options. */
-  async release(outcome?: Parameters<Acquisition['unlock']>[0]): Promise<void> {
+  async release(...end: Partial<Parameters<Acquisition['unlock']>>): Promise<void> {
     // If the lease ended while the process was blocked, that loss has not been reported yet.
     if (this.#report) this.#loseIfOver()
     this.#endWith({ code: 'NOT_LOCKED', why: 'it was released' })
     await this.#inTurn(async () => {
       if (this.#isReleased) return
       try {
-        await this.#acquisition.unlock(outcome)
+        await this.#acquisition.unlock(end[0], end[1])
       } catch (error) {
         const isTimeout = error instanceof LockError && error.code === 'TIMEOUT'
         throw isTimeout && guarded.has(this.#acquisition) ? guardedTimeoutError(error) : error
@@ -189,7 +192,9 @@ export class HeldLock implements Lock {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch(warn)
+    await this.release().catch((error: unknown) => {
+      warn(unreleasedError(this.name, error))
+    })
   }
 
   async #extendInTurn(lockAtMostFor: Duration, lockAtLeastFor: Duration | undefined): Promise<void> {

@@ -1,5 +1,5 @@
 import { parseLockConfiguration, type LockRequest } from './configuration'
-import { LockError, configurationError, warn } from './errors'
+import { LockError, configurationError, unreleasedError, warn } from './errors'
 import { HeldLock, type LockReport } from './held-lock'
 import type {
   Acquisition,
@@ -103,7 +103,9 @@ export async function acquireLock(
     if (signal) lock.abortWith(signal)
     return lock
   }
-  await answer.unlock('unused').catch(warn)
+  await answer.unlock('unused').catch((error: unknown) => {
+    warn(unreleasedError(name, error))
+  })
   const skipped = skipOf(shutdown, signal)
   if (skipped) return skipped
   throw new LockError(

@@ -213,6 +213,8 @@ export interface Lock extends ActiveLock {
      * slot can be acquired again. Default: no outcome; the row then records `unlocked`.
      */
     readonly outcome?: 'succeeded' | 'failed' | 'unused' | undefined
+    /** Why the run failed, with `outcome: 'failed'`. The row records its code or the name of its class; see `recordMessages` of the lock provider. */
+    readonly error?: unknown
   }): Promise<void>
 
   /**
@@ -251,8 +253,9 @@ export interface Acquisition {
    * is over: the outcome still counts unless the lock has been acquired again since.
    *
    * @param outcome how the run ended; `unused`: nothing ran, so release the lock at once, and let its slot be acquired again
+   * @param error why it failed, for storages that record it
    */
-  unlock(outcome: 'succeeded' | 'failed' | 'unused' | undefined): Promise<void>
+  unlock(outcome: 'succeeded' | 'failed' | 'unused' | undefined, error?: unknown): Promise<void>
 }
 
 const REASONS: Readonly<Record<Skip['reason'], string>> = {

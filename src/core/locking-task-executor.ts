@@ -6,7 +6,7 @@ import {
   type TaskConfiguration,
 } from './configuration'
 import { aDuration, aLease } from './duration'
-import { configurationError, shutdownError, skipError, warn } from './errors'
+import { configurationError, shutdownError, skipError, unreleasedError, warn } from './errors'
 import type { HeldLock } from './held-lock'
 import {
   parseListeners,
@@ -142,7 +142,7 @@ export class LockingTaskExecutor {
     } finally {
       const duration = time.now() - started
       notify(this.#listeners, 'onTaskFinished', { ...event, duration, ...end })
-      await this.#release(lock, event, end.outcome)
+      await this.#release(lock, event, end)
       this.#held.delete(lock)
     }
   }
@@ -176,12 +176,16 @@ export class LockingTaskExecutor {
   }
 
   /** Releases the lock. A failure changes neither the task's outcome nor the expiry of the lock. */
-  async #release(lock: HeldLock, event: LockEvent, outcome: TaskFinishedEvent['outcome']): Promise<void> {
+  async #release(
+    lock: HeldLock,
+    event: LockEvent,
+    { outcome, error: why }: Pick<TaskFinishedEvent, 'outcome' | 'error'>,
+  ): Promise<void> {
     try {
-      await lock.release(outcome)
+      await lock.release(outcome, why)
     } catch (error) {
       notify(this.#listeners, 'onUnlockFailed', { ...event, error })
-      if (!hasListeners(this.#listeners, 'onUnlockFailed')) warn(error)
+      if (!hasListeners(this.#listeners, 'onUnlockFailed')) warn(unreleasedError(event.name, error))
     }
   }
 

@@ -79,6 +79,7 @@ export function sqlClient(driver: Driver, client: RunStatement | DriverClient): 
       }
     },
     pool: client.pool,
+    server: client.server,
     schema: client.schema?.bind(client),
     unusable: client.unusable?.bind(client),
     stopConnecting: client.stopConnecting?.bind(client),

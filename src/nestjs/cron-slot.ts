@@ -59,6 +59,18 @@ export class CronSlots {
     return options && lastDue(this.#cronTimeOf(options), now)
   }
 
+  /** Returns when the method is due, for the lock page. The expression is read when it is needed, because `setTime` may change it. */
+  dueOf(instance: object, name: PropertyKey): { readonly cronTime: CronTimeLike } | undefined {
+    const options = this.#cronOf(instance, name)
+    if (!options) return undefined
+    const cronTime = (): CronTimeLike => this.#cronTimeOf(options)
+    return {
+      get cronTime() {
+        return cronTime()
+      },
+    }
+  }
+
   /** Returns the expression of the scheduler's job, because `setTime` may have changed it, or otherwise that of `@Cron`. */
   #cronTimeOf(options: CronOptions): CronTimeLike {
     const job = this.#registry?.getCronJobs?.().get(this.#nameOf(options) ?? options.name ?? '')

@@ -82,7 +82,8 @@ export function placesOf(providers: LockProviders, allowInMemory = false): strin
 
 /**
  * Finds the application's DataSource or PrismaClient. If there are several, it returns the only one whose token is a class, such as
- * TypeORM's default DataSource: named DataSources have strings as tokens.
+ * TypeORM's default DataSource: named DataSources have strings as tokens. A class that several modules list as their own provider has
+ * an instance in each of them, and then the first one is returned, because the application uses all of them as one client.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -94,10 +95,13 @@ export function ormClient(modules: Modules): object {
   const found = [...instancesOf(modules)].filter(
     ({ isStatic, instance }) => isStatic && isOrmClient(instance),
   )
-  for (const candidates of [found, found.filter(({ token }) => typeof token === 'function')]) {
+  const ofClasses = found.filter(({ token }) => typeof token === 'function')
+  for (const candidates of [found, ofClasses]) {
     const [client, ...more] = new Set(candidates.map(({ instance }) => instance))
     if (client && more.length === 0) return client
   }
+  const [first, ...others] = ofClasses
+  if (first && others.every(({ token }) => token === first.token)) return first.instance
   const names = [
     ...new Set(found.map(({ token }) => (typeof token === 'function' ? token.name : String(token)))),
   ]

@@ -5,6 +5,7 @@ import {
   configurationError,
   LockingTaskExecutor,
   time,
+  type Job,
 } from '../core/internal'
 import { CronSlots, type CronTimeClass } from './cron-slot'
 
@@ -41,6 +42,13 @@ export class LockingTaskExecutors {
     this.#byProvider = executors
     this.slots = CronTime && new CronSlots(CronTime)
   }
+
+  /**
+   * What the application knows of its methods with `@SchedulerLock` and a fixed name, for `jobs` of `lockPage`, `table.overdue` and
+   * `openTelemetryListener`: when they are due, if the module has `cronTime`, and how to run them. Empty before the application's
+   * `onApplicationBootstrap`.
+   */
+  readonly jobs: Record<string, Job> = {}
 
   /** @internal Whether their application is shut down, so that another may use its objects. */
   areShutDown = false

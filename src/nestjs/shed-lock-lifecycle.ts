@@ -9,6 +9,7 @@ import {
 import {
   aDuration,
   type Cancel,
+  type Job,
   parseShutdown,
   parseSlot,
   configurationError,
@@ -71,7 +72,10 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
         if (!types.isProxy(instance)) this.executors.slots?.findScheduler(instance)
         for (const [key, lock] of locksOf(instance)) {
           this.#check(instance, key, lock)
-          if (isStatic && isLocked(instance, key)) this.#refuseSharedName(instance, key, lock)
+          if (isStatic && isLocked(instance, key)) {
+            this.#refuseSharedName(instance, key, lock)
+            if (typeof lock.name === 'string') this.executors.jobs[lock.name] = this.#jobOf(instance, key)
+          }
         }
         for (const name of methodsOf(instance)) {
           const decorator = schedulerOf(instance, name)
@@ -128,6 +132,13 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     await Promise.all(
       Array.from(this.providers.values(), async (provider) => provider.drain?.(lease.remaining())),
     )
+  }
+
+  #jobOf(instance: object, key: PropertyKey): Job {
+    return {
+      due: this.executors.slots?.dueOf(instance, key),
+      run: () => (instance as Record<PropertyKey, () => unknown>)[key]?.(),
+    }
   }
 
   /** Checks a locked method's configuration with the defaults of the module, and schedules its run to catch up. */

@@ -1,4 +1,10 @@
-import { metrics, type Attributes, type Meter, type MeterProvider } from '@opentelemetry/api'
+import {
+  metrics,
+  type Attributes,
+  type BatchObservableResult,
+  type Meter,
+  type MeterProvider,
+} from '@opentelemetry/api'
 import {
   parseLockName,
   parseOptions,
@@ -6,10 +12,14 @@ import {
   type LockFailureEvent,
   type LockingTaskExecutorListener,
   type Skip,
+  errorName,
+  missedAt,
   optionError,
+  parseJobs,
   NEVER_ACQUIRED,
+  type Job,
+  type KnownJob,
 } from '../core/internal'
-import { errorType } from './open-telemetry-tracing-listener'
 
 function checkMeterProvider(value: Partial<MeterProvider> | null, option: string): void {
   if (typeof value?.getMeter !== 'function') throw optionError(option, 'a meter provider of OpenTelemetry')
@@ -33,17 +43,19 @@ type Instruments = ReturnType<typeof instruments>
 /** Bucket boundaries in seconds. The SDK's defaults suit milliseconds, and jobs take from a moment to hours. */
 const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 1_800, 3_600, 7_200]
 const AGE = { unit: 's', description: 'Time since the lock was last acquired' }
+const MISSED = { unit: 's', description: 'Time since the job was due and nobody ran it' }
 
 /**
  * Creates a listener that records metrics of an executor. All metrics have the attribute `lock.name`; those that count errors also
- * have `error.type`, which is the code of a `LockError` or the class of another error.
+ * have `error.type`, which is the code of an error or the name of its class.
  *
  * | metric | instrument | meaning |
  * | --- | --- | --- |
  * | `shedlock.lock.attempts` | counter | attempts to acquire the lock |
  * | `shedlock.lock.acquired` | counter | attempts that acquired it |
  * | `shedlock.lock.not.acquired` | counter | attempts that were refused; `lock.refusal` is `held` or `already-run` |
- * | `shedlock.lock.age` | gauge, s | time since the lock was last acquired, by the database's clock; with `lockProvider`. `lock.outcome` is how that run ended: `succeeded`, `failed`, `died`, `unlocked`; absent while it is running, or if it is unknown |
+ * | `shedlock.lock.age` | gauge, s | time since the lock was last acquired, by the database's clock; with `lockProvider`. `lock.outcome` is how that run ended: `succeeded`, `failed`, `died`, `unlocked`; absent while it is running, or if it is unknown. `error.type` is why it failed |
+ * | `shedlock.lock.missed` | gauge, s | time since the job was due and nobody ran it, 0 if somebody did; with `lockProvider` and `jobs` |
  * | `shedlock.lock.failed` | counter | attempts that failed with an error; `error.type` |
  * | `shedlock.lock.extended` | counter | extensions, by the task or because the lock is kept alive |
  * | `shedlock.lock.extend.failed` | counter | extensions that failed with an error; `error.type` |
@@ -60,7 +72,9 @@ export function openTelemetryListener(
     readonly meterProvider?: MeterProvider | undefined
     /** The locks whose counters start at 0 at once, so that a dashboard also shows jobs that have never run. Default: none. */
     readonly lockNames?: readonly string[] | undefined
-    /** The lock provider for `shedlock.lock.age`, whose table is read each time metrics are collected. Default: no such metric. */
+    /** When jobs are due, for `shedlock.lock.missed`: `{ report: { due: cron } }`, as for the lock page. Default: no such metric. */
+    readonly jobs?: Readonly<Record<string, Job>> | undefined
+    /** The lock provider for `shedlock.lock.age` and `shedlock.lock.missed`, whose table is read each time metrics are collected. Default: no such metric. */
     readonly lockProvider?:
       | {
           readonly table: {
@@ -68,9 +82,11 @@ export function openTelemetryListener(
             list(): Promise<
               readonly {
                 readonly name: string
+                readonly held: boolean
                 readonly lockedAt: Date
+                readonly lockUntil: Date
                 readonly now: Date
-                readonly lastRun?: { readonly outcome: string }
+                readonly lastRun?: { readonly outcome: string; readonly error?: string }
               }[]
             >
           }
@@ -82,8 +98,9 @@ export function openTelemetryListener(
     meterProvider: checkMeterProvider,
     lockNames: checkLockNames,
     lockProvider: checkListingProvider,
+    jobs: parseJobs,
   }
-  parseOptions(options, parsers, 'OpenTelemetry options')
+  const { jobs = new Map<string, KnownJob>() } = parseOptions(options, parsers, 'OpenTelemetry options')
   const { meterProvider, lockNames = [], lockProvider } = options
 
   let source: MeterProvider | undefined
@@ -96,15 +113,22 @@ export function openTelemetryListener(
     const meter = provider.getMeter('shedlock-orm')
     current = instruments(meter)
     // The table is read only when metrics are collected.
-    if (lockProvider)
-      meter.createObservableGauge('shedlock.lock.age', AGE).addCallback(async (result) => {
-        for (const lock of await lockProvider.table.list())
+    if (lockProvider) {
+      const age = meter.createObservableGauge('shedlock.lock.age', AGE)
+      const missed = meter.createObservableGauge('shedlock.lock.missed', MISSED)
+      const observe = async (result: BatchObservableResult): Promise<void> => {
+        const locks = new Map((await lockProvider.table.list()).map((lock) => [lock.name, lock]))
+        for (const lock of locks.values())
           if (lock.lockedAt.getTime() > NEVER_ACQUIRED)
-            result.observe((lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, {
-              ...withName(lock),
-              ...(lock.lastRun && { 'lock.outcome': lock.lastRun.outcome }),
-            })
-      })
+            result.observe(age, (lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, withLastRun(lock))
+        for (const [name, job] of jobs) {
+          const lock = locks.get(name)
+          const now = lock?.now.getTime() ?? Date.now()
+          result.observe(missed, (now - (missedAt(job, lock) ?? now)) / 1_000, withName({ name }))
+        }
+      }
+      meter.addBatchObservableCallback(observe, [age, missed])
+    }
     for (const name of lockNames) {
       const attributes = { 'lock.name': name }
       for (const counter of ['attempts', 'acquired', 'extended', 'lost', 'active'] as const)
@@ -141,13 +165,25 @@ export function openTelemetryListener(
 }
 
 const withName = ({ name }: Pick<LockEvent, 'name'>): Attributes => ({ 'lock.name': name })
+/** Without the message that `recordMessages` adds to the error, because it may have any value. */
+const withLastRun = ({
+  name,
+  lastRun,
+}: {
+  readonly name: string
+  readonly lastRun?: { readonly outcome: string; readonly error?: string }
+}): Attributes => ({
+  ...withName({ name }),
+  ...(lastRun && { 'lock.outcome': lastRun.outcome }),
+  ...(lastRun?.error !== undefined && { 'error.type': lastRun.error.replace(/:.*/s, '') }),
+})
 const withRefusal = ({ name, reason }: LockEvent & Skip): Attributes => ({
   'lock.name': name,
   'lock.refusal': reason,
 })
 const withError = ({ name, error }: LockFailureEvent): Attributes => ({
   'lock.name': name,
-  'error.type': errorType(error),
+  'error.type': errorName(error),
 })
 
 /** Names and units match ShedLock's own meters where they exist, so that one dashboard shows both Java and Node.js. */

@@ -1,7 +1,7 @@
 import { context, SpanStatusCode, trace, type Span, type TracerProvider } from '@opentelemetry/api'
 import {
   parseOptions,
-  LockError,
+  errorName,
   type LockEvent,
   type LockFailureEvent,
   type LockingTaskExecutorListener,
@@ -45,7 +45,7 @@ export function openTelemetryTracingListener(
     return tracer.startSpan(name, { attributes: { 'lock.name': event.name } }, parent)
   }
   const fail = (span: Span, error: unknown): void => {
-    span.setAttribute('error.type', errorType(error))
+    span.setAttribute('error.type', errorName(error))
     span.recordException(error instanceof Error ? error : String(error))
     span.setStatus({ code: SpanStatusCode.ERROR })
   }
@@ -71,11 +71,4 @@ export function openTelemetryTracingListener(
     onLockLost: failedStep('shedlock.lost'),
     onUnlockFailed: failedStep('shedlock.unlock'),
   }
-}
-
-/** Returns the attribute `error.type`. Its cardinality must be low, so it never contains a message. */
-export function errorType(error: unknown): string {
-  if (error instanceof LockError) return error.code
-  if (!(error instanceof Error)) return '_OTHER'
-  return error.name === 'Error' ? error.constructor.name : error.name
 }

@@ -49,9 +49,11 @@ export class Attempt {
   /** Whether it has, or had, a session. */
   isConnected = false
   #session: SqlSession | undefined
-  /** The last statement; a session is never without one. */
-  #underWay!: Promise<unknown>
-  /** Rejects that statement. */
+  /** Resolves when the last statement has been answered, or was cancelled; a session is never without one. */
+  #answered!: Promise<unknown>
+  /** When it was sent. */
+  #sent = 0
+  /** Rejects it. */
   #cancel!: (error: DriverError) => void
 
   /** @param lockName the lock that it is for, to name it in an error */
@@ -102,11 +104,14 @@ export class Attempt {
       await this.release()
       throw new DriverError(undefined, 'the attempt was given up before the statement was sent', false)
     }
+    this.#sent = time.now()
     // Some drivers never settle the statements of a connection that was closed.
-    return new Promise((resolve, reject) => {
+    const answer = new Promise<StatementResult>((resolve, reject) => {
       this.#cancel = reject
-      this.#underWay = session.execute(statement, values, wants).then(resolve, reject)
+      session.execute(statement, values, wants).then(resolve, reject)
     })
+    this.#answered = answer.catch(() => undefined)
+    return answer
   }
 
   /** Returns the session to its pool. Call it when no statement is under way. Never rejects, so that the first error is reported. */
@@ -151,8 +156,9 @@ export class Attempt {
   }
 
   /**
-   * Stops waiting. A session that gave no answer is ended, because it may be silent for good, and must not return to its pool. If it
-   * cannot or may not be ended, it is released when its statement has been answered.
+   * Stops waiting. A session that gave no answer is ended, because it may be silent for good, and must not return to its pool: at once,
+   * or when its statement has had the time of the shortest attempt. If it cannot or may not be ended, it is released when its
+   * statement has been answered.
    *
    * @returns the statement that is still under way
    */
@@ -161,12 +167,20 @@ export class Attempt {
     if (!this.isConnected) this.client.stopConnecting?.()
     // It is being opened, or goes back already.
     if (!this.#session) return undefined
-    if (this.#session.end && mayEndSilent()) {
+    const endSilent = (): boolean => {
+      if (!this.#session?.end || !mayEndSilent()) return false
       void this.end()
       this.#cancel(new DriverError(undefined, 'the session was ended, because no answer arrived'))
-      return undefined
+      return true
     }
-    return this.#underWay.then(() => this.release())
+    // It may have waited for a connection until now.
+    const left = SHORTEST_ATTEMPT - (time.now() - this.#sent)
+    if (left <= 0 && endSilent()) return undefined
+    const cancel = left > 0 ? time.after(left, endSilent, false) : undefined
+    return this.#answered.then(() => {
+      cancel?.()
+      return this.release()
+    })
   }
 }
 
@@ -178,7 +192,7 @@ const SHORTEST_ATTEMPT = 200
  * the connections of the pool may be out of date, and then fewer and fewer.
  */
 function intervalBefore(repeat: number, interval: Handling['interval']): number {
-  if (interval === 'short' || repeat < 3) return Math.min(2 * 2 ** repeat, 250)
+  if (interval === 'short' || repeat < 3) return Math.min(2 * 2 ** repeat, 500)
   return Math.min(100 * 2 ** (repeat - 3), 1_000)
 }
 

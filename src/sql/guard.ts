@@ -11,7 +11,6 @@ import {
 } from '../core/internal'
 import { Attempt } from './calls'
 import { MOVED_CLOCK, unfitError } from './database-errors'
-import { dialectNamed } from './dialects'
 import { LockRow } from './lock-row'
 import type { LockTable } from './lock-table'
 import { title } from './names'
@@ -78,7 +77,7 @@ export function outsideError(advice: string): LockError {
  * @throws LockError `INVALID_CLIENT`
  */
 async function expectTransaction(transaction: SqlClient, { table }: LockRow): Promise<void> {
-  const { isInTransaction, failsInTransaction } = dialectNamed(table.dialect.name).table
+  const { isInTransaction, failsInTransaction } = table.dialect.table
   const attempt = new Attempt(transaction, {})
   const outside = outsideError(
     'pass a client that runs its statements inside the transaction, on its connection, and call guard before the commit.',
@@ -160,7 +159,7 @@ const withRowLocks = new WeakSet<LockTable>()
 
 /** @throws LockError `TABLE_MISMATCH` if the engine of the table has no transactions, so that nothing would be pinned */
 async function expectRowLocks(attempt: Attempt, table: LockTable): Promise<void> {
-  const { engineOf } = dialectNamed(table.dialect.name).table
+  const { engineOf } = table.dialect.table
   if (!engineOf || withRowLocks.has(table)) return
   const { schema = null, names } = table.sql
   const statement: Sql = engineOf(parameter('schema'), parameter('table'))

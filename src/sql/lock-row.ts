@@ -14,7 +14,7 @@ import { attemptWithin, type Attempt, type DatabaseCall } from './calls'
 import { Debts, type Write } from './debts'
 import { failureKind, FAILURES, LostRace } from './failures'
 import type { LockTable } from './lock-table'
-import { endedOwner, type EndedRun } from './owner'
+import { describeFailure, endedOwner, LOST, type EndedRun } from './owner'
 import { lockHolder, lockRecords } from './records'
 import { COLUMN, readNumber, readTime } from './results'
 import type { LockValues } from './sql'
@@ -51,6 +51,7 @@ export class LockRow implements Acquisition {
     private readonly creditors: readonly Debts[],
     readonly name: string,
     readonly lockedBy: string,
+    private readonly recordMessages = false,
   ) {}
 
   /**
@@ -122,15 +123,20 @@ export class LockRow implements Acquisition {
   }
 
   /** Releases the row. If that fails, the release goes on in the background. */
-  async unlock(outcome: Parameters<Acquisition['unlock']>[0] | 'unlocked' = 'unlocked'): Promise<void> {
+  async unlock(
+    outcome: Parameters<Acquisition['unlock']>[0] | 'unlocked' = 'unlocked',
+    why?: unknown,
+  ): Promise<void> {
     const ended = time.now()
+    const thrown = why === undefined ? undefined : describeFailure(why, this.recordMessages)
+    const error = thrown ?? (this.lease.remaining() > 0 ? undefined : LOST)
     const send = (attempt: Attempt): Promise<number> => {
       if (outcome === 'unused') return this.#release(attempt)
       const keepFor = Math.ceil(this.#atLeast.remaining())
       // The database keeps the row no longer than its lease, which started before the answer arrived; `#atLeast` started after it.
       const isKeptFor = Math.min(keepFor, this.lease.remaining() + CLOCK_STEP)
       const heldFor = isKeptFor + time.now() - ended
-      return this.#release(attempt, { outcome, ranFor: ended - this.#acquired, keepFor, heldFor })
+      return this.#release(attempt, { outcome, ranFor: ended - this.#acquired, keepFor, heldFor, error })
     }
     const release = async (attempt: Attempt) => {
       // A release that keeps nothing ends the lease by the holder's clock, if the session has another one.

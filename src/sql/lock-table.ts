@@ -2,8 +2,7 @@ import { time, type LockError } from '../core/internal'
 import { callDatabase, type Attempt, type Database, type DatabaseCall } from './calls'
 import { databaseError, IN_TRANSACTION, unchangedError, unfitError } from './database-errors'
 import { LostRace } from './failures'
-import type { LockDialect } from './dialect'
-import type { DialectName } from './dialects'
+import type { Dialect } from './dialects'
 import type { TableSql } from './names'
 import { poolOf, type Pool } from './pool'
 import { DriverError, type SqlClient, type SqlRow } from './session'
@@ -54,7 +53,7 @@ export class LockTable implements Database {
    */
   constructor(
     readonly client: SqlClient,
-    readonly dialect: LockDialect & { readonly name: DialectName },
+    readonly dialect: Dialect,
     private readonly named: TableSql,
     private readonly check: TableCheck,
     readonly timeLimit: number,
@@ -82,7 +81,11 @@ export class LockTable implements Database {
     const { lockName, leaseLeft = Infinity } = call
     const deadline = time.now() + Math.min(this.timeLimit, leaseLeft)
     const check = (cause?: unknown) =>
-      callDatabase(this, { lockName, attempt: (attempt) => this.#check(attempt, cause) }, deadline)
+      callDatabase(
+        this,
+        { lockName, isIdempotent: () => true, attempt: (attempt) => this.#check(attempt, cause) },
+        deadline,
+      )
     try {
       if (this.#known !== 'right' && this.#known !== needs && needs !== 'nothing') {
         const problem = await check()
@@ -114,6 +117,8 @@ export class LockTable implements Database {
       // Its error names another lock.
       if (problem !== 'unknown') return this.#find(attempt, cause)
     }
+    // Another call has checked it since this one began.
+    if (cause === undefined && this.#known === 'right') return undefined
     const checking = { attempt, result: this.#find(attempt, cause) }
     this.#checking = checking
     try {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { isMainThread, threadId } from 'node:worker_threads'
-import { configurationError } from '../core/internal'
+import { configurationError, errorName } from '../core/internal'
 
 // What `locked_by` contains: who holds the lock, and after its release how its run ended.
 
@@ -19,17 +19,26 @@ export interface LastRun {
   readonly endedAt?: Date
   /** How long the lock was held for the run, in milliseconds. Absent if unknown. */
   readonly duration?: number
+  /**
+   * Why the run failed: the error's code or the name of its class, with `recordMessages` also its message. `LOCK_LOST`, whatever the
+   * outcome, if the run was longer than its lease may last. Absent if unknown.
+   */
+  readonly error?: string
 }
 
-/** How much of `varchar(255)` is left without the random part. */
-const LONGEST_OWNER = 255 - '/00000000-0000-8000-0000-000000000000'.length
+/** The length of the column in ShedLock's own migrations. */
+const LONGEST = 255
+/** How much of it is left without the random part. */
+const LONGEST_OWNER = LONGEST - '/00000000-0000-8000-0000-000000000000'.length
 /** A UUID of version 8, which other programs do not create: an owner that ends in another UUID is not ours. */
 const RANDOM_PART = /\/[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[\da-f]{4}-[\da-f]{12}$/
 /**
- * For how many milliseconds the lock was held until the run ended, and from then until `lock_until`. The digits are limited to
- * those of `LONGEST_RUN` and of a lease of a hundred years, because other programs may write numbers that no `Date` can hold.
+ * What the task threw, and for how many milliseconds the lock was held until the run ended, and from then until `lock_until`. The digits are limited to
+ * those of `LONGEST_RUN` and of a lease of a hundred years, because other programs may write numbers that no `Date` can hold. The
+ * error comes first, where versions that do not know it take it for a part of the owner.
  */
-const ENDING = /\/(?:(?<ranFor>\d{1,12})(?:\+(?<heldFor>\d{1,13}))? )?(?<outcome>succeeded|failed|unlocked)$/
+const ENDING =
+  /(?: threw (?<error>[ -~]+))?\/(?:(?<ranFor>\d{1,12})(?:\+(?<heldFor>\d{1,13}))? )?(?<outcome>succeeded|failed|unlocked)$/
 /** With more digits, the ending would be longer than the random part. */
 const LONGEST_RUN = 999_999_999_999
 
@@ -39,6 +48,7 @@ export function defaultLockedBy(): string {
 }
 
 const PAUSE = 'paused by '
+const THREW = ' threw '
 
 /** Returns whether this owner is a pause, during which no task runs. */
 export function isPause(lockedBy: string): boolean {
@@ -47,7 +57,8 @@ export function isPause(lockedBy: string): boolean {
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function parseLockedBy(lockedBy: string): string {
-  if (!isPause(parseOwner(lockedBy, 'lockedBy'))) return lockedBy
+  // With a space, because an error may follow it.
+  if (!isPause(`${parseOwner(lockedBy, 'lockedBy')} `)) return lockedBy
   throw configurationError(
     "lockedBy begins with 'paused by', which marks a pause – choose another beginning.",
   )
@@ -90,12 +101,14 @@ export interface EndedRun {
   readonly keepFor: number
   /** How long the lock stays held after the end of the run. */
   readonly heldFor: number
+  /** As of `LastRun`. */
+  readonly error?: string | undefined
 }
 
 /**
  * Returns what `locked_by` contains after the release: how the run ended. As the owner changes, no earlier statement of the holder
- * finds the row. The result is never longer than the owner; an owner without a random part, such as that of a Java service, does
- * not change.
+ * finds the row. The result is never longer than `varchar(255)`, for which the error is cut; an owner without a random part, such as
+ * that of a Java service, does not change.
  *
  * @param run `undefined`: there was none, or how it ended is unknown
  */
@@ -103,7 +116,37 @@ export function endedOwner(owner: string, run?: EndedRun): string {
   if (!run) return owner.replace(RANDOM_PART, '/unlocked')
   const ranFor = Math.min(Math.round(run.ranFor), LONGEST_RUN)
   const heldFor = Math.round(run.heldFor)
-  return owner.replace(RANDOM_PART, `/${ranFor}${heldFor > 0 ? `+${heldFor}` : ''} ${run.outcome}`)
+  const ending = `/${ranFor}${heldFor > 0 ? `+${heldFor}` : ''} ${run.outcome}`
+  const who = owner.replace(RANDOM_PART, '')
+  if (who === owner) return owner
+  // Only ASCII, because a column with another character set would refuse the release.
+  const error = (run.error ?? '')
+    .replace(/[^ -~]+/g, '?')
+    .slice(0, Math.max(0, LONGEST - who.length - ending.length - THREW.length))
+  return `${who}${error.trim() && `${THREW}${error.trim()}`}${ending}`
+}
+
+/** The error of a run that was longer than its lease may last, and threw none. */
+export const LOST = 'LOCK_LOST'
+
+/** Longer messages are cut. */
+const LONGEST_MESSAGE = 100
+
+/**
+ * Describes what a task threw, for the row.
+ *
+ * @param withMessage whether the app wants its message. A database's error has none here, because it may contain SQL and values
+ */
+export function describeFailure(error: unknown, withMessage: boolean): string {
+  const name = errorName(error)
+  const { message, query, sql, clientVersion } = (error ?? {}) as Record<string, unknown>
+  if (!withMessage || typeof message !== 'string' || (query ?? sql ?? clientVersion) !== undefined)
+    return name
+  const [line = ''] = message.trim().split(/[\r\n]/)
+  const safe = line
+    .replace(/:\/\/[^\s@]*@/g, '://***@')
+    .replace(/\b(\w*(?:password|pwd|token|secret|key))=\S+/gi, '$1=***')
+  return `${name}: ${safe.slice(0, LONGEST_MESSAGE)}`
 }
 
 /** Returns the owner without its random part or its ending, for people to read. */
@@ -125,7 +168,7 @@ export function isOurs(owner: string): boolean {
 export function lastRunOf(owner: string, held: boolean, lockUntil: Date, now: Date): LastRun | undefined {
   if (isPause(owner)) return undefined
   if (RANDOM_PART.test(owner)) return held ? undefined : { outcome: 'died', endedAt: lockUntil }
-  const { ranFor, heldFor = 0, outcome } = ENDING.exec(owner)?.groups ?? {}
+  const { ranFor, heldFor = 0, outcome, error } = ENDING.exec(owner)?.groups ?? {}
   if (outcome === undefined) return undefined
   const ended = lockUntil.getTime() - Number(heldFor)
   const duration = ranFor === undefined ? undefined : Number(ranFor)
@@ -137,5 +180,19 @@ export function lastRunOf(owner: string, held: boolean, lockUntil: Date, now: Da
       endedAt: new Date(ended),
     }),
     ...(duration !== undefined && { duration }),
+    ...(error !== undefined && { error }),
+  }
+}
+
+/** Returns whether this process's host is the owner's, and has no such process any more. Unknown for owners with names of their own. */
+export function isGone(owner: string): boolean {
+  const [, host, pid] = /^(.*?)\/(\d+)(?:\/\d+)?$/.exec(readableOwner(owner)) ?? []
+  if (host !== hostname()) return false
+  try {
+    // Sends nothing: it only finds out whether the process exists.
+    process.kill(Number(pid), 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
 }

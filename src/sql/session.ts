@@ -30,6 +30,8 @@ export interface SqlClient {
    * they may end, and send one release at a time in the background. Default: this object.
    */
   readonly pool?: object | undefined
+  /** The server's address as the app knows it, such as `db-1:5432`, for people who must not mistake one server for another. */
+  readonly server?: string | undefined
   /**
    * Opens a session. Rejects with a `DriverError`, or with a `LockError` `INVALID_CLIENT` if the client cannot be used at all.
    */

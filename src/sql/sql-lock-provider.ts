@@ -1,4 +1,5 @@
 import {
+  aBoolean,
   aDuration,
   parseOptions,
   type Acquisition,
@@ -30,12 +31,19 @@ export interface SqlLockProviderOptions extends LockTableOptions {
    * table. Default 5 seconds.
    */
   readonly timeLimit?: Duration | undefined
+  /**
+   * Whether the row of a failed run also records the message of the error, beside its code or the name of its class: its first line, cut
+   * after 100 characters, in ASCII. Messages of databases' errors are never recorded, and passwords in URLs are hidden, but other secrets
+   * in a message are not recognised. Default `false`.
+   */
+  readonly recordMessages?: boolean | undefined
 }
 
 export const SQL_LOCK_PROVIDER_OPTIONS = {
   ...TABLE_OPTIONS,
   lockedBy: parseLockedBy,
   timeLimit: aDuration,
+  recordMessages: aBoolean,
 } satisfies OptionParsers<SqlLockProviderOptions>
 
 /*
@@ -106,6 +114,7 @@ export class SqlLockProvider extends LockProvider {
   /** Those of all callers. */
   #debts: Debts
   readonly #lockedBy: string
+  readonly #recordMessages: boolean
 
   /**
    * Creates the provider without connecting to the database.
@@ -125,13 +134,14 @@ export class SqlLockProvider extends LockProvider {
       )
     const known = parseDialect(dialect)
     const parsed = parseOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
-    const { lockedBy = defaultLockedBy(), timeLimit = 5_000 } = parsed
+    const { lockedBy = defaultLockedBy(), timeLimit = 5_000, recordMessages = false } = parsed
     if (timeLimit === 0)
       throw configurationError('timeLimit is 0, so the database could never answer in time – make it longer.')
     const table = tableSql(known, options)
     const tier = known.untried ? ', never tested on a real server' : ''
     this.description = `the table ${title(table.names)} (${dialect.name}${tier})`
     this.#lockedBy = lockedBy
+    this.#recordMessages = recordMessages
     this.#table = new LockTable(client, known, table, tableCheck(known), Math.min(timeLimit, LONGEST_TIMEOUT))
     this.#debts = new Debts(this.#table.pool)
     this.table = new TableOperations(this.#table, known, lockedBy, (name, owner) =>
@@ -164,7 +174,8 @@ export class SqlLockProvider extends LockProvider {
   #row(name: string, callers: readonly Debts[] = [], lockedBy = this.#lockedBy): LockRow {
     // A drain is final, so what is acquired after it has begun belongs to the next one.
     if (!this.#debts.isOpen) this.#debts = new Debts(this.#table.pool)
-    return new LockRow(this.#table, [...callers, this.#debts], name, newOwner(lockedBy))
+    const creditors = [...callers, this.#debts]
+    return new LockRow(this.#table, creditors, name, newOwner(lockedBy), this.#recordMessages)
   }
 
   /**

@@ -47,6 +47,23 @@ export interface DataSourceLike {
   createQueryRunner(mode?: 'master' | 'slave'): QueryRunnerLike
 }
 
+/** Where a server is, in the options of the databases that have servers. */
+interface ServerOptions {
+  readonly url?: unknown
+  readonly host?: unknown
+  readonly port?: unknown
+  readonly replication?: { readonly master?: ServerOptions }
+}
+
+/** Returns the address of the primary, without user and password; `undefined` for a file. */
+export function serverOf(options: object): string | undefined {
+  const { replication, ...own } = options as ServerOptions
+  const { url, host, port } = replication?.master ?? own
+  if (typeof url === 'string' && URL.canParse(url)) return new URL(url).host || undefined
+  if (typeof host !== 'string') return undefined
+  return typeof port === 'number' ? `${host}:${port}` : host
+}
+
 /** What this library uses of TypeORM's `QueryRunner`. */
 export interface QueryRunnerLike {
   /** Runs one statement and returns the rows it read and the number of rows it changed. */

@@ -1,7 +1,7 @@
 import { clientError, type LockError } from '../core/internal'
 import { drivers, sqlClient, type Driver } from '../drivers/internal'
 import { IN_TRANSACTION, unfitError, type DialectName, type SqlClient } from '../sql/internal'
-import { dataSourceOf, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
+import { dataSourceOf, serverOf, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
 import { mysqlConnection } from './mysql-client'
 import { endPgClient, pgConnection } from './pg-client'
 import { runText, type DriverConnection } from './run-statement'
@@ -30,6 +30,7 @@ export function queryRunnerClient(
   const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
   return sqlClient(driverOf(dialect), {
     pool: dataSource,
+    server: serverOf(dataSource.options),
     schema: driver.schema && (() => driver.schema?.(driverBehind(createQueryRunner, dataSource))),
     connect: async () => {
       const unusable = uninitialisedError(dataSource)

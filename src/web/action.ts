@@ -1,10 +1,21 @@
-import { parseLockName, LockError } from '../core/internal'
+import {
+  describeSkip,
+  errorName,
+  parseLockName,
+  inTime,
+  LockError,
+  runNow,
+  warn,
+  type KnownJob,
+} from '../core/internal'
 import { displayedOwner, type LockRecord, type SqlLockProvider } from '../sql/internal'
 import { page, plainText, type Subject } from './answer'
+import { failureOf } from './locks'
 import { link, lockedAt, markup, until, type Markup } from './markup'
 
 /** The text above the button. */
 const ACTIONS = {
+  run: 'The job runs now, in this app, under its lock. If it is running elsewhere, it does not run twice.',
   pause:
     'Every instance skips the job until the pause is over, Java services too. A run in progress goes on.',
   resume: 'The job runs again when it is due next.',
@@ -12,7 +23,7 @@ const ACTIONS = {
     'Release the lock only if this owner is gone. An owner that is alive is not stopped, and another instance may run the job at the same time.',
 } as const
 
-type Action = keyof typeof ACTIONS
+export type Action = keyof typeof ACTIONS
 
 /** What a visitor wants to do, and the lock as the visitor saw it. */
 export interface ActionRequest {
@@ -20,6 +31,9 @@ export interface ActionRequest {
   readonly subject: Subject
   readonly action: Action
   readonly name: string
+  readonly job: KnownJob
+  /** The visitor's name. */
+  readonly user: string | undefined
   /** Who held the lock; empty if it was free. */
   readonly owner: string
   /** When its lease was to end; empty if it was free. */
@@ -30,10 +44,10 @@ export function isAction(text: string): text is Action {
   return Object.hasOwn(ACTIONS, text)
 }
 
-/** Returns the only action that the lock's state permits. @param lock `undefined` if it was never acquired */
-export function actionFor(lock: LockRecord | undefined): Action {
-  if (!lock?.held) return 'pause'
-  return lock.paused ? 'resume' : 'release'
+/** Returns the actions that the lock's state permits. @param lock `undefined` if it was never acquired */
+export function actionsFor(lock: LockRecord | undefined, canRun: boolean): Action[] {
+  if (lock?.held) return [lock.paused ? 'resume' : 'release']
+  return canRun ? ['run', 'pause'] : ['pause']
 }
 
 /** The state of the lock, as an action's URL contains it. */
@@ -42,9 +56,11 @@ export function seen(lock: LockRecord | undefined): Pick<ActionRequest, 'owner' 
 }
 
 /** Whether the lock is still as the visitor saw it. */
-function isUnchanged({ action, owner, until }: ActionRequest, lock: LockRecord | undefined): boolean {
+function isUnchanged({ action, job, owner, until }: ActionRequest, lock: LockRecord | undefined): boolean {
   const now = seen(lock)
-  return action === actionFor(lock) && owner === now.owner && until === now.until
+  return (
+    actionsFor(lock, job.run !== undefined).includes(action) && owner === now.owner && until === now.until
+  )
 }
 
 /** @returns a response if there can be no such lock */
@@ -70,19 +86,13 @@ export async function confirm(request: ActionRequest): Promise<Response> {
 }
 
 /** Performs the action and redirects to the lock. If nothing was done, shows the form again with the reason. */
-export async function act(
-  request: ActionRequest,
-  fields: URLSearchParams,
-  user: string | undefined,
-): Promise<Response> {
+export async function act(request: ActionRequest, fields: URLSearchParams): Promise<Response> {
   const lock = await readLock(request)
   if (lock instanceof Response) return lock
   if (!isUnchanged(request, lock)) return confirmation(request, lock)
+  if (request.action === 'run') return run(request, fields)
   try {
-    if (await perform(request, lock, fields, user)) {
-      const { action, name } = request
-      return plainText(303, 'Done.', { location: link({ q: name }), ...doneCookie(action, name) })
-    }
+    if (await perform(request, lock, fields)) return done(request, request.action)
   } catch (error) {
     if (!(error instanceof LockError) || error.code !== 'INVALID_CONFIGURATION') throw error
     return confirmation(request, lock, WRONG_PAUSE, fields)
@@ -93,13 +103,38 @@ export async function act(
 
 /** The lock may have changed since it was read, so the write compares its state again. */
 function perform(
-  { provider, action, name }: ActionRequest,
+  { provider, action, name, user }: ActionRequest,
   lock: LockRecord | undefined,
   fields: URLSearchParams,
-  user: string | undefined,
 ): Promise<boolean> {
-  if (!lock?.held) return provider.table.pause(name, { ...pauseOf(fields), pausedBy: user })
+  const [duration, reason] = [fields.get('for') ?? '', fields.get('reason') ?? '']
+  if (!lock?.held) return provider.table.pause(name, { duration, reason, pausedBy: user })
   return action === 'resume' ? provider.table.resume(lock) : provider.table.release(lock)
+}
+
+/** How long a visitor waits for the end of a run. It goes on afterwards. In milliseconds. */
+const ANSWERED_WITHIN = 3_000
+
+/** Runs the job in this process. What it throws goes to the app's log: its message may contain secrets. */
+async function run(request: ActionRequest, fields: URLSearchParams): Promise<Response> {
+  const { name, job, user } = request
+  const reason = fields.get('reason')?.trim() ?? ''
+  if (!/^[^\p{Cc}]{1,120}$/u.test(reason)) return confirmation(request, undefined, WRONG_REASON, fields)
+  const running = runNow(() => job.run?.({ user, reason })).then(
+    (result) =>
+      result.executed
+        ? done(request, 'run')
+        : notDone(request, 409, `The job did not run: lock '${name}' ${describeSkip(result)}.`),
+    (error: unknown) => {
+      const isOurs = error instanceof LockError
+      if (!isOurs) warn(error)
+      const why = isOurs
+        ? `${error.code}: ${failureOf(error).message}`
+        : `it threw ${errorName(error)}. The app's log has the error.`
+      return notDone(request, 500, `The run failed: ${why}`)
+    },
+  )
+  return inTime(running, ANSWERED_WITHIN, () => new Error('late')).catch(() => done(request, 'started'))
 }
 
 const CHANGED = { status: 409, why: 'The lock has changed since you looked.' }
@@ -108,6 +143,7 @@ const WRONG_PAUSE = {
   status: 400,
   why: 'Say how long the pause lasts, such as 30m, 8h or 2d, at most a hundred years; and give a reason, in one line of at most 120 characters.',
 }
+const WRONG_REASON = { status: 400, why: 'Give a reason, in one line of at most 120 characters.' }
 
 /**
  * @param refusal why the form was refused; a changed lock is always a reason
@@ -119,13 +155,29 @@ function confirmation(
   refusal?: typeof CHANGED,
   typed = new URLSearchParams({ for: '1h' }),
 ): Response {
-  const { subject, action, name } = request
   const isSame = isUnchanged(request, lock)
   const { status, why } = isSame ? (refusal ?? { status: 200, why: undefined }) : CHANGED
-  const main = markup`${why && markup`<div class="alert" role="alert"><strong>Not done.</strong> ${why}</div>`}
-${lock && details(lock)}${isSame && form(action, typed)}
-<p><a href="${link({})}">All locks</a></p>`
-  return page({ status, subject, heading: `${action} ${name}`, main })
+  return actionPage(request, status, why, markup`${lock && details(lock)}${isSame && form(request, typed)}`)
+}
+
+/** Says why nothing was done. */
+export function notDone(request: ActionRequest, status: number, why: string): Response {
+  return actionPage(request, status, why, markup``)
+}
+
+function actionPage(
+  { subject, action, name }: ActionRequest,
+  status: number,
+  why: string | undefined,
+  main: Markup,
+): Response {
+  const alert = why && markup`<div class="alert" role="alert"><strong>Not done.</strong> ${why}</div>`
+  return page({
+    ...{ status, subject, heading: `${action} ${name}` },
+    main: markup`${alert}
+${main}
+<p><a href="${link({})}">All jobs</a></p>`,
+  })
 }
 
 function details(lock: LockRecord): Markup {
@@ -135,31 +187,33 @@ function details(lock: LockRecord): Markup {
 <dt>Locked at</dt><dd>${lockedAt(lock)}</dd>${held && markup`<dt>Until</dt><dd>${until(lock)}</dd>`}</dl>`
 }
 
-function form(action: Action, typed: URLSearchParams): Markup {
-  const fields = markup`<label>For how long, such as 30m, 8h or 2d<input name="for" value="${typed.get('for') ?? ''}" required pattern="[0-9]+[smhd]" title="A whole number and a unit: 30m, 8h or 2d"></label>
-<label>Reason, for others who wonder why it does not run<input name="reason" value="${typed.get('reason') ?? ''}" required maxlength="120"></label>`
+function form({ action, user }: ActionRequest, typed: URLSearchParams): Markup {
+  const duration = markup`<label>For how long, such as 30m, 8h or 2d<input name="for" value="${typed.get('for') ?? ''}" required pattern="[0-9]+[smhd]" title="A whole number and a unit: 30m, 8h or 2d"></label>`
+  const reason = markup`<label>Reason, for others who wonder why it ${action === 'run' ? 'runs now' : 'does not run'}<input name="reason" value="${typed.get('reason') ?? ''}" required maxlength="120"></label>`
   return markup`<p>${ACTIONS[action]}</p>
-<form method="post">${action === 'pause' && fields}<button${action === 'release' && markup` class="danger"`}>${action}</button></form>`
-}
-
-function pauseOf(fields: URLSearchParams): { duration: string; reason: string } {
-  return { duration: fields.get('for') ?? '', reason: fields.get('reason') ?? '' }
+<form method="post">${action === 'pause' && duration}${(action === 'pause' || action === 'run') && reason}<button${action === 'release' && markup` class="danger"`}>${action}</button>${user !== undefined && markup`<small>As ${user}</small>`}</form>`
 }
 
 const COOKIE = 'shedlock-done'
 /** In seconds: long enough for the browser to follow the redirect. */
 const SHOWN_WITHIN = 30
 
-const DONE: Readonly<Record<Action, (name: string) => string>> = {
+const DONE: Readonly<Record<Action | 'started', (name: string) => string>> = {
+  run: (name) => `The job ${name} ran and succeeded.`,
+  started: (name) => `The job ${name} is running. When it ends, its last run says how.`,
   pause: (name) => `The job ${name} is paused.`,
   resume: (name) => `The job ${name} is resumed.`,
   release: (name) => `The lock ${name} is released.`,
 }
 
-/** A cookie rather than a part of the URL, so that the message is shown once, and no link from elsewhere can forge it. */
-function doneCookie(action: Action, name: string): object {
-  const value = `${action}.${Buffer.from(name).toString('base64url')}`
-  return { 'set-cookie': `${COOKIE}=${value}; Max-Age=${SHOWN_WITHIN}; HttpOnly; SameSite=Strict` }
+/**
+ * Redirects to the job. What was done is in a cookie rather than in the URL, so that the message is shown once, and no link from
+ * elsewhere can forge it.
+ */
+function done({ name }: ActionRequest, what: keyof typeof DONE): Response {
+  const value = `${what}.${Buffer.from(name).toString('base64url')}`
+  const cookie = `${COOKIE}=${value}; Max-Age=${SHOWN_WITHIN}; HttpOnly; SameSite=Strict`
+  return plainText(303, 'Done.', { location: link({ q: name }), 'set-cookie': cookie })
 }
 
 /** Removes the cookie. */
@@ -167,7 +221,8 @@ export const NOTHING_DONE = { 'set-cookie': `${COOKIE}=; Max-Age=0; HttpOnly; Sa
 
 /** @returns a sentence on what this visitor has just done */
 export function doneBy({ headers }: Request): string | undefined {
-  const cookie = /(?:^|;\s*)shedlock-done=(pause|resume|release)\.([\w-]+)(?:;|$)/
-  const [, action, name = ''] = cookie.exec(headers.get('cookie') ?? '') ?? []
-  return action && DONE[action as Action](Buffer.from(name, 'base64url').toString())
+  const cookie = /(?:^|;\s*)shedlock-done=([a-z]+)\.([\w-]+)(?:;|$)/
+  const [, what = '', name = ''] = cookie.exec(headers.get('cookie') ?? '') ?? []
+  if (!Object.hasOwn(DONE, what)) return undefined
+  return DONE[what as keyof typeof DONE](Buffer.from(name, 'base64url').toString())
 }

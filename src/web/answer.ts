@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
 import { Markup, markup } from './markup'
+import { SCRIPT } from './script'
 import { STYLE } from './style'
 
 // Responses are not cached, load nothing from elsewhere, and cannot be framed by other pages.
 
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
 const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy':
-    `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; img-src data:; ` +
+    `default-src 'none'; style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}; connect-src 'self'; img-src data:; ` +
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -41,15 +44,18 @@ interface Page {
   /** The title of the browser tab. Default: the heading. */
   readonly tab?: string
   readonly main: Markup
+  /** How often the page shows what is new, in seconds. Default: never. */
+  readonly refresh?: number | undefined
   readonly headers?: object
 }
 
-export function page({ status, subject, heading, tab = heading, main, headers }: Page): Response {
+export function page({ status, subject, heading, tab = heading, main, refresh, headers }: Page): Response {
   const { title, places } = subject
   const document = markup`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<link rel="icon" href="data:,"><title>${title && `${title}: `}${tab}</title><style>${new Markup(STYLE)}</style></head>
-<body>${title && markup`<header class="title${/\b(prod|production|live)\b/i.test(title) && ' live'}">${title}</header>`}<main>
+<link rel="icon" href="data:,"><title>${title && `${title}: `}${tab}</title><style>${new Markup(STYLE)}</style>
+${refresh && markup`<script>${new Markup(SCRIPT)}</script><noscript><meta http-equiv="refresh" content="${refresh}"></noscript>`}</head>
+<body${refresh && markup` data-refresh="${refresh}"`}>${title && markup`<header class="title${/\b(prod|production|live)\b/i.test(title) && ' live'}">${title}</header>`}<main>
 <h1>${heading}</h1>
 ${places.map((place) => markup`<p class="place">${place}</p>`)}
 ${main}

@@ -1,19 +1,25 @@
 import {
   aBoolean,
+  aDuration,
   aFunction,
+  anObject,
   aString,
+  parseJobs,
+  parseLockName,
   parseOptions,
   configurationError,
   optionError,
   type Duration,
+  type Job,
+  type KnownJob,
   type OptionParsers,
 } from '../core/internal'
-import { parseOverdueAfter, type SqlLockProvider } from '../sql/internal'
-import { act, confirm, doneBy, isAction, type ActionRequest } from './action'
+import type { SqlLockProvider } from '../sql/internal'
+import { act, confirm, doneBy, isAction, notDone } from './action'
 import { answer, plainText } from './answer'
 import { visitorOf, type Permission } from './authorization'
 import { FormError, isFromHere, readForm } from './form'
-import { failureOf, placeOfProvider, readLocks, type Overview } from './locks'
+import { failureOf, Locks, placeOf } from './locks'
 import { matching, overviewPage } from './overview'
 
 /** Options of `lockPage`. */
@@ -23,8 +29,13 @@ export interface LockPageOptions<Host = unknown> {
    * Express's `req` with its `user`. If it throws, the page answers 403, and emits a process warning.
    */
   readonly authorize: (request: Request, host: Host) => Permission | Promise<Permission>
-  /** Whether the server refuses to pause, resume and release locks. Default `true`. */
+  /** Whether the server refuses to run jobs, and to pause, resume and release locks. Default `true`. */
   readonly readOnly?: boolean | undefined
+  /**
+   * What the app knows of its jobs, by the names of their locks: `{ report: { due: cron, run: () => reports.nightly() } }`. `due` shows
+   * when the job is due next and whether nobody ran it when it was due; `run` adds a button that runs it now. Default: nothing.
+   */
+  readonly jobs?: Readonly<Record<string, Job>> | undefined
   /** How long after its last acquisition each lock is overdue: `{ report: '25h' }`. Default: no limits. */
   readonly overdueAfter?: Readonly<Record<string, Duration>> | undefined
   /**
@@ -37,7 +48,14 @@ export interface LockPageOptions<Host = unknown> {
 const OPTIONS = {
   authorize: aFunction,
   readOnly: aBoolean,
-  overdueAfter: parseOverdueAfter,
+  jobs: parseJobs,
+  overdueAfter: (limits: Readonly<Record<string, Duration>>) =>
+    new Map(
+      Object.entries(anObject(limits, 'overdueAfter')).map(([name, limit]) => [
+        parseLockName(name),
+        aDuration(limit, 'overdueAfter', name),
+      ]),
+    ),
   title: aString,
 } satisfies OptionParsers<LockPageOptions>
 
@@ -45,9 +63,9 @@ const OPTIONS = {
 export type LockPage<Host = unknown> = (request: Request, host?: Host) => Promise<Response>
 
 /**
- * Creates a page that shows the locks of a table, and lets people pause, resume and release them. It answers standard requests, which Hono,
- * Next, Bun and Deno use; for Express, Fastify and NestJS wrap it in `nodeHandler`. With `Accept: application/json` it answers JSON.
- * Creating the page does not touch the database.
+ * Creates a page that shows the jobs whose locks are in a table, and lets people run, pause, resume and release them. It answers
+ * standard requests, which Hono, Next, Bun and Deno use; for Express, Fastify and NestJS wrap it in `nodeHandler`. With
+ * `Accept: application/json` it answers JSON. Creating the page does not touch the database.
  *
  * @param providers one lock provider, or several by the names that the page shows for them
  * @throws LockError `INVALID_CONFIGURATION`, also without `authorize`
@@ -57,7 +75,12 @@ export function lockPage<Host = unknown>(
   options: LockPageOptions<Host>,
 ): LockPage<Host> {
   const parsed = parseOptions(options as LockPageOptions, OPTIONS, 'options of the lock page')
-  const { readOnly = true, overdueAfter = new Map<string, number>(), title } = parsed
+  const {
+    readOnly = true,
+    overdueAfter = new Map<string, number>(),
+    jobs = new Map<string, KnownJob>(),
+    title,
+  } = parsed
   const { authorize } = options
   if (!parsed.authorize) throw optionError('authorize', 'a function that decides who may see the lock page')
   const named = isProvider(providers) ? { '': providers } : { ...providers }
@@ -66,36 +89,15 @@ export function lockPage<Host = unknown>(
     throw configurationError(
       'The lock page has no lock provider – pass one, such as typeOrmLockProvider(dataSource), or an object with several by their names.',
     )
-
-  let reading: Promise<Overview> | undefined
-  /** Reads the database once for all concurrent visitors. */
-  const read = (): Promise<Overview> =>
-    (reading ??= readLocks(sources, overdueAfter).finally(() => (reading = undefined)))
+  const locks = new Locks(sources, { jobs, overdueAfter })
 
   const show = async (request: Request, parameters: URLSearchParams, mayAct: boolean): Promise<Response> => {
-    const overview = await read()
-    const accept = request.headers.get('accept') ?? ''
-    if (!accept.includes('application/json') || accept.includes('text/html'))
+    const overview = await locks.read()
+    if (!wantsJson(request))
       return overviewPage(overview, { parameters, mayAct, title, done: doneBy(request) })
-    const { locks, failures } = overview
-    const found = matching(parameters.get('q') ?? '', locks).map(({ record, ...lock }) => ({
-      ...lock,
-      ...record,
-    }))
-    const json = JSON.stringify({ locks: found, failures })
-    return answer(failures.length > 0 ? 503 : 200, 'application/json', json)
-  }
-
-  const change = async (
-    request: Request,
-    requested: ActionRequest,
-    user: string | undefined,
-  ): Promise<Response> => {
-    const form = await readForm(request)
-    if (!isFromHere(request))
-      return plainText(403, 'This form was not sent by this page. Reload the page, and send the form again.')
-    // Requests from now on must see the change.
-    return act(requested, form, user).finally(() => (reading = undefined))
+    const found = matching(parameters, overview.jobs).map(({ record, ...job }) => ({ ...job, ...record }))
+    const json = JSON.stringify({ locks: found, failures: overview.failures })
+    return answer(overview.failures.length > 0 ? 503 : 200, 'application/json', json)
   }
 
   return async (request, host) => {
@@ -103,27 +105,48 @@ export function lockPage<Host = unknown>(
     if (visitor instanceof Response) return visitor
     if (!['GET', 'HEAD', 'POST'].includes(request.method))
       return plainText(405, 'The page answers only GET and POST.', { allow: 'GET, HEAD, POST' })
+    const parameters = new URL(request.url).searchParams
+    const text = (name: string): string => parameters.get(name) ?? ''
+    const [action, name, source] = [text('action'), text('name'), text('provider')]
+    const isPost = request.method === 'POST'
+    const mayAct = !readOnly && !visitor.readOnly
+    if (action === '' && !isPost) return show(request, parameters, mayAct)
+    if (!mayAct) return plainText(403, 'Nothing can be changed here: this page is read-only.')
+    const provider = sources.get(source)
+    if (!provider || name === '' || !isAction(action)) return plainText(404, 'There is no such action.')
+    const subject = { title, places: [await placeOf(source, provider)] }
+    const seen = { owner: text('owner'), until: text('until') }
+    const requested = {
+      provider,
+      subject,
+      action,
+      name,
+      job: jobs.get(name) ?? {},
+      user: visitor.user,
+      ...seen,
+    }
     try {
-      const parameters = new URL(request.url).searchParams
-      const text = (name: string): string => parameters.get(name) ?? ''
-      const action = text('action')
-      const name = text('name')
-      const isPost = request.method === 'POST'
-      const mayAct = !readOnly && !visitor.readOnly
-      if (action === '' && !isPost) return await show(request, parameters, mayAct)
-      if (!mayAct) return plainText(403, 'Nothing can be changed here: this page is read-only.')
-      const provider = sources.get(text('provider'))
-      if (!provider || name === '' || !isAction(action)) return plainText(404, 'There is no such action.')
-      const saw = { owner: text('owner'), until: text('until') }
-      const subject = { title, places: [await placeOfProvider(text('provider'), provider)] }
-      const requested = { provider, subject, action, name, ...saw }
-      return await (isPost ? change(request, requested, visitor.user) : confirm(requested))
+      if (!isPost) return await confirm(requested)
+      const form = await readForm(request)
+      if (!isFromHere(request))
+        return plainText(
+          403,
+          'This form was not sent by this page. Reload the page, and send the form again.',
+        )
+      return await act(requested, form).finally(() => {
+        locks.forget()
+      })
     } catch (error) {
       if (error instanceof FormError) return plainText(error.status, error.message)
       const { code, message } = failureOf(error)
-      return plainText(503, `${code}: ${message}`)
+      return notDone(requested, 503, `${code}: ${message}`)
     }
   }
+}
+
+function wantsJson({ headers }: Request): boolean {
+  const accept = headers.get('accept') ?? ''
+  return accept.includes('application/json') && !accept.includes('text/html')
 }
 
 function isProvider(value: unknown): value is SqlLockProvider {

@@ -1,96 +1,124 @@
-import { LockError, warn } from '../core/internal'
+import { LockError, time, warn, type KnownJob } from '../core/internal'
 import {
   describePlace,
-  foreignClock,
-  overdueLock,
+  jobView,
+  troubleFirst,
+  type JobView,
   type LockRecord,
   type SqlLockProvider,
 } from '../sql/internal'
 
-/** What matters most about a lock. The page shows the locks in this order, trouble first. */
-export const LOCK_STATES = ['overdue', 'died', 'failed', 'ahead', 'held', 'paused', 'free'] as const
-/** States that need attention. */
-export const TROUBLE: readonly LockState[] = ['overdue', 'died', 'failed', 'ahead']
-type LockState = (typeof LOCK_STATES)[number]
-
-/** A lock as the page shows it. */
-export interface PageLock {
+/** A job as the page shows it. */
+export interface PageJob extends JobView {
   /** The name of its provider; empty if there is only one. */
   readonly provider: string
-  readonly name: string
-  readonly state: LockState
-  /** How long ago it may have been acquired last, in milliseconds. */
-  readonly overdueAfter?: number | undefined
-  /** Absent for an expected lock that was never acquired. */
-  readonly record?: LockRecord
+  /** Whether the app can start it. */
+  readonly canRun: boolean
 }
 
-/** Why the locks of a provider cannot be shown. */
+/** Why the jobs of a provider cannot be shown as they are now. */
 interface Failure {
   readonly provider: string
   readonly code: string
   readonly message: string
+  /** How long ago they were read last, in milliseconds; absent if they never were. */
+  readonly age?: number
 }
 
 export interface Overview {
   /** Where the locks were read. */
   readonly places: readonly string[]
-  readonly locks: readonly PageLock[]
+  readonly jobs: readonly PageJob[]
   readonly failures: readonly Failure[]
 }
 
-/** Reads every lock of every provider, trouble first. Never rejects. */
-export async function readLocks(
-  providers: ReadonlyMap<string, SqlLockProvider>,
-  overdueAfter: ReadonlyMap<string, number>,
-): Promise<Overview> {
-  const failures: Failure[] = []
-  const read = [...providers].map(async ([name, provider]) => {
-    try {
-      const records = await provider.table.list()
-      const locks = records.map((record) => pageLock(name, record, overdueAfter.get(record.name)))
-      return { place: await placeOfProvider(name, provider), locks }
-    } catch (error) {
-      failures.push({ provider: name, ...failureOf(error) })
-      return { place: named(name, provider.description), locks: [] }
-    }
-  })
-  const all = await Promise.all(read)
-  const places = all.map(({ place }) => place)
-  const locks = all.flatMap((each) => each.locks)
-  const names = new Set(locks.map(({ name }) => name))
-  const [provider = ''] = providers.keys()
-  // If a table could not be read, a lock may be in it, so report no lock as missing.
-  for (const [name, after] of failures.length === 0 ? overdueAfter : [])
-    if (!names.has(name)) locks.push({ provider, name, state: 'overdue', overdueAfter: after })
-  return { places, locks: locks.sort(troubleFirst), failures }
+/** What the app knows. */
+export interface Knowledge {
+  readonly jobs: ReadonlyMap<string, KnownJob>
+  /** In milliseconds. */
+  readonly overdueAfter: ReadonlyMap<string, number>
+}
+
+/** What was read of one table. */
+interface Seen {
+  readonly place: string
+  readonly records: readonly LockRecord[]
+  /** By the monotonic clock of this process. */
+  readonly at: number
+}
+
+/** Reads the tables of several providers, and remembers what it read: a database that is lost is when people look. */
+export class Locks {
+  readonly #seen = new Map<string, Seen>()
+  #reading: Promise<Overview> | undefined
+
+  constructor(
+    private readonly providers: ReadonlyMap<string, SqlLockProvider>,
+    private readonly knowledge: Knowledge,
+  ) {}
+
+  /** Reads every job of every provider once for all concurrent visitors, trouble first. Never rejects. */
+  read(): Promise<Overview> {
+    return (this.#reading ??= this.#read().finally(() => {
+      this.forget()
+    }))
+  }
+
+  /** Makes requests from now on read again, because something was changed. */
+  forget(): void {
+    this.#reading = undefined
+  }
+
+  async #read(): Promise<Overview> {
+    const failures: Failure[] = []
+    const tables = await Promise.all(
+      [...this.providers].map(async ([name, provider]) => {
+        try {
+          const records = await provider.table.list()
+          const seen = { place: await placeOf(name, provider), records, at: time.now() }
+          this.#seen.set(name, seen)
+          return { name, ...seen }
+        } catch (error) {
+          const seen = this.#seen.get(name)
+          failures.push({
+            ...{ provider: name, ...failureOf(error) },
+            ...(seen && { age: time.now() - seen.at }),
+          })
+          return {
+            name,
+            place: seen?.place ?? named(name, provider.description),
+            records: seen?.records ?? [],
+          }
+        }
+      }),
+    )
+    const jobs = tables.flatMap(({ name, records }) =>
+      records.map((record) => this.#view(name, record.name, record)),
+    )
+    const names = new Set(jobs.map(({ name }) => name))
+    const [first = ''] = this.providers.keys()
+    const { overdueAfter, jobs: known } = this.knowledge
+    // If a table could not be read, a lock may be in it, so report no lock as missing.
+    for (const name of failures.length === 0 ? new Set([...overdueAfter.keys(), ...known.keys()]) : [])
+      if (!names.has(name)) jobs.push(this.#view(first, name, undefined))
+    return { places: tables.map(({ place }) => place), jobs: jobs.sort(troubleFirst), failures }
+  }
+
+  #view(provider: string, name: string, record: LockRecord | undefined): PageJob {
+    const { overdueAfter, jobs } = this.knowledge
+    const job = jobs.get(name)
+    const view = jobView(name, record, { job, overdueAfter: overdueAfter.get(name) })
+    return { provider, ...view, canRun: job?.run !== undefined }
+  }
 }
 
 /** Which table a provider uses. Never rejects. */
-export async function placeOfProvider(name: string, provider: SqlLockProvider): Promise<string> {
-  const place = await provider.table.place().then(describePlace, () => provider.description)
-  return named(name, place)
+export async function placeOf(name: string, provider: SqlLockProvider): Promise<string> {
+  return named(name, await provider.table.place().then(describePlace, () => provider.description))
 }
 
 function named(name: string, place: string): string {
   return name === '' ? place : `${name}: ${place}`
-}
-
-function pageLock(provider: string, record: LockRecord, overdueAfter: number | undefined): PageLock {
-  const { name, held, paused, lastRun } = record
-  const isOverdue = overdueAfter !== undefined && overdueLock(name, overdueAfter, record) !== undefined
-  const { outcome } = lastRun ?? {}
-  // A job with slots does not run before a `lockedAt` in the future, so such a lock is not free.
-  const ofFree = foreignClock(record) > 0 ? 'ahead' : 'free'
-  // A lock may stay held after its run, so its outcome comes first.
-  const ended = outcome === 'died' || outcome === 'failed' ? outcome : held ? 'held' : ofFree
-  const state = isOverdue ? 'overdue' : paused ? 'paused' : ended
-  return { provider, name, state, overdueAfter, record }
-}
-
-function troubleFirst(one: PageLock, other: PageLock): number {
-  const byState = LOCK_STATES.indexOf(one.state) - LOCK_STATES.indexOf(other.state)
-  return byState || (one.name < other.name ? -1 : Number(one.name > other.name))
 }
 
 const ADVICE: Readonly<Record<string, string>> = {

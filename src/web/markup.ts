@@ -33,16 +33,17 @@ export function lockedAt(record: LockRecord | undefined): Part {
 }
 
 /** Shows a time, and how long ago it was or how far ahead it is. */
-function moment(at: Date, now: Date): Markup {
+export function moment(at: Date, now: Date): Markup {
   const ahead = at.getTime() - now.getTime()
-  return markup`<span>${ahead > 0 ? `in ${formatDuration(ahead)}` : `${formatDuration(-ahead)} ago`}</span><small>${time(at)}</small>`
+  return markup`<span>${ahead > 0 ? `in ${formatDuration(ahead)}` : `${formatDuration(-ahead)} ago`}</span> <small>${time(at)}</small>`
 }
 
 export function until(record: LockRecord): Markup {
   return isHeldForEver(record) ? markup`<span>for ever</span>` : moment(record.lockUntil, record.now)
 }
 
-export function time(at: Date): Markup {
+/** Shows a time to the minute; beside it is how long ago it was. @param precisely to the second */
+export function time(at: Date, precisely = false): Markup {
   const text = at.toISOString()
-  return markup`<time datetime="${text}">${text.slice(0, 19).replace('T', ' ')}</time>`
+  return markup`<time datetime="${text}">${text.slice(0, precisely ? 19 : 16).replace('T', ' ')}</time>`
 }

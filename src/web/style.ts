@@ -1,4 +1,7 @@
-/** The style of every page. On a phone each row of a table becomes a card, with the column names beside its cells. */
+/**
+ * The style of every page. On narrow screens each row of a table becomes a card, with the column names beside its cells: in two
+ * columns, and on a phone in one. On paper only the list is left.
+ */
 export const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2430; --dim: #566072; --page: #f5f6f8; --card: #fff; --line: #d9dde4;
   --link: #0b57d0; --red: #b3261e; --red-bg: #fce8e6; --blue: #0b4f9e; --blue-bg: #e3eefc; --gold: #7a4b00;
@@ -46,30 +49,53 @@ table { width: 100%; border-spacing: 0 }
 th { text-align: left; font-size: 13px; font-weight: 600; position: sticky; top: 0; background: var(--card); border-bottom: 1px solid var(--line) }
 th:first-child { border-top-left-radius: 8px }
 th:last-child { border-top-right-radius: 8px }
-th, td { padding: 8px 12px; vertical-align: top; white-space: nowrap }
+th, td { padding: 8px 10px; vertical-align: top; white-space: nowrap }
 tr + tr td { border-top: 1px solid var(--line) }
-td:nth-child(1), td:nth-child(3) { overflow-wrap: anywhere; min-width: 9em }
-td:nth-child(1) { font-weight: 600 }
-h1, dd, td:nth-child(1), td:nth-child(3) { white-space: pre-wrap; unicode-bidi: plaintext; text-align: left }
+[data-label=Job], [data-label=Owner] { overflow-wrap: anywhere; min-width: 9em }
+[data-label=Job] { font-weight: 600 }
+h1, dd, [data-label=Job], [data-label=Owner] { white-space: pre-wrap; unicode-bidi: plaintext; text-align: left }
+td small { white-space: normal; overflow-wrap: anywhere; min-width: 8em }
+time { white-space: nowrap }
+.error { color: var(--red) }
 .state { display: inline-block; border-radius: 99px; padding: 1px 10px; font-weight: 600; font-size: 13px }
-.overdue, .died, .failed, .ahead { background: var(--red-bg); color: var(--red) }
-.held { background: var(--blue-bg); color: var(--blue) }
+.stuck, .missed, .late, .died, .failed { background: var(--red-bg); color: var(--red) }
+.running { background: var(--blue-bg); color: var(--blue) }
 .paused { background: var(--gold-bg); color: var(--gold) }
-.free { background: var(--green-bg); color: var(--green) }
+.idle { background: var(--green-bg); color: var(--green) }
 footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
-@media (max-width: 1100px) {
-  table, tbody, tr { display: block }
+@media screen and (max-width: 1180px) {
+  table, tr { display: block }
+  tbody { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22em, 100%), 1fr)); gap: 10px }
   table { border: 0; background: none }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
-  tr { background: var(--card); border: 1px solid var(--line); border-radius: 8px; margin: 0 0 10px; padding: 8px 14px }
+  tr { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 8px 14px; min-width: 0 }
   td { display: grid; grid-template-columns: 6em 1fr; border: 0; padding: 2px 0; white-space: normal; overflow-wrap: anywhere }
-  td::before { content: attr(data-label); color: var(--dim); font-size: 13px; align-self: center }
-  td:nth-child(1) { display: block; font-size: 17px }
-  td:nth-child(1)::before, td:empty { content: none; display: none }
-  td small { grid-column: 2 }
+  td::before { content: attr(data-label); color: var(--dim); font-size: 13px; padding-top: 2px }
+  [data-label=Job] { display: block; font-size: 17px }
+  [data-label=Action] { display: block }
+  [data-label=Job]::before, [data-label=Action]::before, td:empty { content: none; display: none }
+  td small { display: inline }
+  td span { white-space: nowrap }
   input, button, nav a, td a, .field { min-height: 44px; padding: 9px 14px; justify-self: start }
   [role=search] label { display: grid }
   [role=search] label, .field { flex: 1 }
   tr + tr td { border: 0 }
+}
+@media print {
+  :root { color-scheme: light }
+  nav, form, .filter, .dim a, [data-label=Action], [data-action] { display: none }
+  body { font-size: 9pt; background: none }
+  main { padding: 0 }
+  table { border: 0 }
+  tr { break-inside: avoid }
+  th { position: static }
+  th, td { padding: 2pt 6pt 2pt 0; white-space: normal }
+  td, td small { min-width: 0 !important; font-size: 8pt }
+  [data-label=Job] { min-width: 9em !important }
+  .state { padding: 0; background: none }
+}
+@media (forced-colors: active) {
+  .state, .title, .alert, .done { border: 1px solid }
+  nav a[aria-current] { border-width: 3px }
 }
 `

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
@@ -54,6 +55,21 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
     const { status, stdout } = await runCli(['doctor', '--url', url])
     expect(stdout).toMatch(/^ok +place: table .*\nok +table: /)
     expect(stdout).toMatch(/\n0 errors, 0 warnings\n$/)
+    expect(status).toBe(0)
+  })
+
+  it('finds locks that are held although no run needs them, by the rule of the page', async () => {
+    await dataSource.runMigrations()
+    const { pid } = spawnSync('true')
+    const provider = typeOrmLockProvider(dataSource, { lockedBy: `${hostname()}/${pid}` })
+    await provider.lock({ name: 'gone', lockAtMostFor: '1h' })
+    await typeOrmLockProvider(dataSource).lock({ name: 'runs', lockAtMostFor: '1h' })
+    await typeOrmLockProvider(dataSource).lock({ name: 'until', lockAtMostFor: '36500d' })
+    const { bad, status } = await examine()
+    expect(bad.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^Lock 'gone' is stuck: its process is gone, .* left – release it/),
+      expect.stringMatching(/^Lock 'until' is stuck: held until 2\d{3} – release it/),
+    ])
     expect(status).toBe(0)
   })
 

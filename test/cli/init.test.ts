@@ -114,6 +114,15 @@ exports.CreateShedLockDATE = class CreateShedLockDATE extends createShedLockMigr
       { 'src/db/migrations/DATE-CreateShedLock.ts': CLASS },
     ],
     [
+      'into the one of several folders that the DataSource names',
+      {
+        'migration/1715028537217-A.ts': migration(1715028537217),
+        'migration-backup/1615028537217-B.ts': migration(1615028537217),
+        'src/data-source.ts': "export const source = new DataSource({ migrations: ['migration/*.ts'] })",
+      },
+      { 'migration/DATE-CreateShedLock.ts': CLASS },
+    ],
+    [
       'for each database',
       {
         'db/mysql/1715028537217-A.ts': migration(1715028537217),
@@ -133,6 +142,20 @@ exports.CreateShedLockDATE = class CreateShedLockDATE extends createShedLockMigr
     const again = await init(folder)
     expect(again).toMatchObject({ status: 0, added: {} })
     expect(again.stderr).toContain('already has the table, so it is left as it is')
+  })
+
+  it('names the entity where the app synchronizes its schema, and nothing to migrate', async () => {
+    const source = "TypeOrmModule.forRoot({ type: 'sqlite', synchronize: true })"
+    const { added, stdout } = await init(project({ 'package.json': TYPEORM, 'src/app.module.ts': source }))
+    expect(added).toEqual({})
+    expect(stdout).toContain('const entities = [shedLockEntity()]')
+    expect(stdout).not.toMatch(/createShedLockMigration|Run the migrations/)
+  })
+
+  it('advises against migrationsRun, which the app has', async () => {
+    const options = "export default { migrationsRun: true, migrations: ['dist/migrations/*.js'] }"
+    const { stdout } = await init(project({ 'package.json': TYPEORM, 'src/ormconfig.ts': options }))
+    expect(stdout).toContain('before the instances start, rather than with migrationsRun')
   })
 
   it('dates the migration today, or behind the newest', async () => {
@@ -247,6 +270,55 @@ export default defineConfig({
     expect(await init(folder)).toMatchObject({ status: 0, added: {} })
   })
 
+  const ON_SQLITE: Files = {
+    'prisma-sqlite/schema.prisma': SCHEMA.replace('postgresql', 'sqlite') + USER,
+    'prisma-sqlite/migrations/migration_lock.toml': 'provider = "sqlite"\n',
+  }
+  const ADDED_ON_SQLITE: Files = {
+    'prisma-sqlite/schema.prisma': `\n${prismaModel('sqlite')}`,
+    [`prisma-sqlite/${MIGRATION}`]: prismaMigration('sqlite'),
+  }
+  const ON_POSTGRES: Files = {
+    'prisma/schema.prisma': SCHEMA + USER,
+    'prisma/migrations/migration_lock.toml': LOCK,
+  }
+
+  it.each<[string, Files, Files]>([
+    ['beside the usual one', ON_POSTGRES, ADDED_ON_SQLITE],
+    [
+      'named after its database',
+      {
+        'db/postgres-schema.prisma': SCHEMA + USER,
+        'db/postgres-migrations/migration_lock.toml': LOCK,
+      },
+      ADDED_ON_SQLITE,
+    ],
+    [
+      'but not of other models',
+      {
+        ...ON_POSTGRES,
+        'prisma-sqlite/schema.prisma': `${ON_SQLITE['prisma-sqlite/schema.prisma'] ?? ''}\nmodel Other {\n}\n`,
+      },
+      {},
+    ],
+  ])('writes the schema of the same models for another database, %s', async (_, files, added) => {
+    const folder = project({ 'package.json': PRISMA, ...ON_SQLITE, ...files })
+    const [schema = ''] = Object.keys(files)
+    const migrations = schema.replace('schema.prisma', 'migrations')
+    expect((await init(folder)).added).toEqual({
+      [schema]: `\n${MODEL}`,
+      [`${migrations}/DATE_create_shedlock/migration.sql`]: SQL,
+      ...added,
+    })
+    expect((await init(folder)).added).toEqual({})
+  })
+
+  it('writes the schema of the migrations that are named', async () => {
+    const folder = project({ 'package.json': PRISMA, ...ON_SQLITE, ...ON_POSTGRES })
+    const { added } = await init(folder, '--migrations', 'prisma-sqlite/migrations')
+    expect(added).toEqual(ADDED_ON_SQLITE)
+  })
+
   it('writes only the model where the models were pushed', async () => {
     const folder = project({ 'package.json': PRISMA, 'prisma/schema.prisma': SCHEMA + USER })
     const { added, stdout } = await init(folder)
@@ -299,6 +371,12 @@ export default defineConfig({
       /has the schemas a, b – name that of the lock table with --schema/,
     ],
     [
+      'whose migrations are for another database',
+      { 'prisma/schema.prisma': SCHEMA, 'old/migration_lock.toml': 'provider = "sqlite"\n' },
+      ['--migrations', 'old'],
+      /old\/migration_lock\.toml is for sqlite, but prisma\/schema\.prisma is for postgresql/,
+    ],
+    [
       'with a schema on MySQL',
       { 'prisma/schema.prisma': SCHEMA.replace('postgresql', 'mysql') },
       ['--schema', 'ops'],
@@ -345,12 +423,73 @@ describe('shedlock-orm init', () => {
     expect(stderr).toMatch(message)
   })
 
+  it.each<[string, Files, boolean]>([
+    [
+      'in a workspace',
+      { 'package.json': JSON.stringify({ workspaces: ['apps/*'], dependencies: { typeorm: '1.1.1' } }) },
+      true,
+    ],
+    [
+      'in a workspace of pnpm',
+      { 'package.json': packageWith({ typeorm: '1.1.1' }), 'pnpm-workspace.yaml': '', 'pnpm-lock.yaml': '' },
+      true,
+    ],
+    ['in a folder above that is no workspace', { 'package.json': packageWith({ typeorm: '1.1.1' }) }, false],
+  ])('finds the packages that the root names, %s', async (_, files, finds) => {
+    const nest = { '@nestjs/core': '11', '@nestjs/schedule': '5' }
+    const folder = project({ ...files, 'apps/api/package.json': packageWith(nest) })
+    const { status, stdout } = await init(join(folder, 'apps/api'))
+    expect(status).toBe(finds ? 0 : 2)
+    if (finds) expect(stdout).toContain('ShedLockModule')
+    if ('pnpm-lock.yaml' in files) expect(stdout).toContain('pnpm add cron')
+  })
+
+  it('reads the scheduler of the member that has the migrations, at the root of a workspace', async () => {
+    const folder = project({
+      'package.json': JSON.stringify({ workspaces: ['api'], dependencies: { typeorm: '0.3.20' } }),
+      'api/package.json': packageWith({ '@nestjs/core': '11', '@nestjs/schedule': '5', cron: '3' }),
+      'api/src/migrations/1715028537217-CreateUser.ts': migration(1715028537217),
+    })
+    const { stdout, stderr } = await init(folder)
+    expect(stderr).toContain('@nestjs/schedule 5')
+    expect(stdout).toContain('ShedLockModule')
+    expect(stdout).not.toContain('Install')
+  })
+
+  it('prints what is missing beside the package', async () => {
+    const nest = { typeorm: '1.1.1', '@nestjs/core': '12', '@nestjs/schedule': '12' }
+    const { stdout } = await init(project({ 'package.json': packageWith(nest) }))
+    expect(stdout).toContain('1. Install cron:\n\n   npm install cron\n')
+  })
+
   it("prints the package manager's command, unless the package is installed", async () => {
     const dependencies = { typeorm: '1.1.1', '@nestjs/core': '12', '@nestjs/schedule': '12' }
     const files = { 'package.json': JSON.stringify({ dependencies }), 'pnpm-lock.yaml': '' }
     expect((await init(project(files))).stdout).toContain('pnpm add shedlock-orm cron\n')
     expect((await init(project({ 'package.json': TYPEORM }))).stdout).not.toContain('Install')
   })
+
+  it.each<[string, Files, string[], string]>([
+    ['none', { '@prisma/client': '6.9.0' }, [], 'npm install -D pg\n   npx shedlock-orm doctor\n'],
+    [
+      'an adapter',
+      { '@prisma/client': '7.10.0', '@prisma/adapter-pg': '7.10.0' },
+      [],
+      '\n\n   npx shedlock-orm doctor\n',
+    ],
+    [
+      'the driver of another package',
+      { '@prisma/client': '6.9.0' },
+      ['pg'],
+      '\n\n   npx shedlock-orm doctor\n',
+    ],
+  ])(
+    'prints how to install the driver of the command line for Prisma with %s',
+    async (_, dependencies, packages, command) => {
+      const files = { 'package.json': packageWith(dependencies), 'prisma/schema.prisma': SCHEMA }
+      expect((await init(project(files, ...packages))).stdout).toContain(command)
+    },
+  )
 })
 
 /** What the printed lines take for granted, and the types of packages that are not installed here. */
@@ -428,8 +567,8 @@ describe('the lines that shedlock-orm init prints', () => {
 
   it.each([
     ['node-cron', '3.0.3', /lockAtLeastFor: '1m'.*job\.stop\(\)/s],
-    ['node-cron', '4.0.0', /slot: \(\{ date \}\) => date.*await job\.destroy\(\)/s],
-    ['croner', '9.1.0', /lockAtLeastFor: '1m'/],
+    ['node-cron', '4.0.0', /slot: slotOf,.*await job\.destroy\(\)/s],
+    ['croner', '9.1.0', /slot: \(job\) => slotOf\(job\)/],
     ['cron', '3.5.0', /new CronJob\('[^']*', send, null, true\)/],
   ])('fit the version: %s %s, in a project without TypeScript', async (scheduler, version, lines) => {
     const code = await printed({ typeorm: '1.1.1', [scheduler]: version }, {})

@@ -80,11 +80,14 @@ export default defineConfig({ schema: 'schema.prisma', datasource: { url: env('A
     expect(stdout).toContain('found')
   })
 
-  it("beside the schema, where Prisma's engines look for a file", async () => {
+  it.each([
+    ['that it contains', 'url = "file:./dev.db"', {}],
+    ['in DATABASE_URL', 'url = env("DATABASE_URL")', { DATABASE_URL: 'file:./dev.db?connection_limit=1' }],
+  ])("beside the schema, where Prisma's engines look for a file %s", async (_, source, env) => {
     const folder = projectWith('better-sqlite3')
-    write(folder, { 'prisma/schema.prisma': schema('url = "file:./dev.db"') })
+    write(folder, { 'prisma/schema.prisma': schema(source) })
     execFileSync('cp', [url.slice(5), join(folder, 'prisma/dev.db')])
-    expect(await runCli(['list'], { cwd: folder })).toMatchObject({ status: 0 })
+    expect(await runCli(['list'], { cwd: folder, env })).toMatchObject({ status: 0 })
   })
 
   it('through @libsql/client, if that is the only library', async () => {

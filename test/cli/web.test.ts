@@ -21,7 +21,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
       const { child, up, ended, said } = startCli(['web', ...args], env)
       afterTest(() => child.kill('SIGKILL'))
       await up
-      return { address: said('stdout').trim(), child, ended }
+      return { address: said('stdout').trim(), child, ended, said }
     }
 
     const PAUSE = '?action=pause&name=job'
@@ -33,10 +33,14 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
 
     it('serves the page to whoever has its address, until Ctrl-C', async () => {
       const { provider, env } = await newTable()
-      const { address, child, ended } = await serve(env, 'job=1h')
+      const { address, child, ended, said } = await serve(env, 'job=1h', '--title', 'Shop, production')
+      expect(said('stderr')).toMatch(
+        /^shedlock-orm: Shop, production\nshedlock-orm: table shedlock, database .*sqlite\n/,
+      )
       expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}$/)
       const html = await (await fetch(address)).text()
       expect(html).toContain('limit 1h')
+      expect(html).toContain('Shop, production</header>')
       const { origin, pathname } = new URL(address)
       for (const path of [
         '',

@@ -146,8 +146,9 @@ describe('an extension', () => {
 describe('an unlock', () => {
   it.each(['succeeded', 'failed', 'unused'] as const)('records that the run is %s', async (outcome) => {
     const given = acquisition()
-    await lockOf(given).unlock({ outcome })
-    expect(given.unlock).toHaveBeenCalledWith(outcome)
+    const error = outcome === 'failed' ? new Error('why') : undefined
+    await lockOf(given).unlock({ outcome, error })
+    expect(given.unlock).toHaveBeenCalledWith(outcome, error)
   })
 
   it.each([

@@ -109,7 +109,10 @@ describe('await using', () => {
       if (lock) throw error
     }
     await expect(block()).rejects.toBe(error)
-    expect(warning.mock.calls).toEqual([[provider.faults.unlock]])
+    const message = "Lock 'job' could not be released; it expires at the end of its lease: gone"
+    expect(warning.mock.calls).toEqual([
+      [expect.objectContaining({ message, cause: provider.faults.unlock })],
+    ])
     warning.mockRestore()
     // The lease of the storage's own lock.
     await jest.advanceTimersByTimeAsync(600_000)

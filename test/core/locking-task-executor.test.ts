@@ -117,25 +117,30 @@ describe('defects of ShedLock 7.9.0', () => {
 describe('a failed unlock', () => {
   const gone = new LockError('DATABASE_ERROR', 'gone')
   it.each([
-    [gone, gone],
+    [gone, 'gone'],
     ['text', 'text'],
     [undefined, 'undefined'],
     [{ code: 1 }, '[object Object]'],
-  ])('becomes a warning when no listener hears of it, whatever was thrown: %s', async (fault, warned) => {
-    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-    provider.faults.unlock = fault
-    const silent = new LockingTaskExecutor(provider)
-    expect(await silent.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
-    expect(warning.mock.calls).toEqual([[warned]])
-    warning.mockRestore()
-  })
+  ])(
+    'becomes a warning that names the lock and what follows when no listener hears of it, whatever was thrown: %s',
+    async (fault, warned) => {
+      const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
+      provider.faults.unlock = fault
+      const silent = new LockingTaskExecutor(provider)
+      expect(await silent.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
+      const message = `Lock 'job' could not be released; it expires at the end of its lease: ${warned}`
+      expect(warning.mock.calls).toEqual([[expect.objectContaining({ lockName: 'job', message })]])
+      warning.mockRestore()
+    },
+  )
 
   it("becomes a warning even though Node.js refuses errors of Jest's realm", async () => {
     const warning = jest.spyOn(process, 'emitWarning')
     provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
     const silent = new LockingTaskExecutor(provider)
     expect(await silent.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
-    expect(warning.mock.calls).toEqual([[provider.faults.unlock], ['LockError: gone']])
+    const text = "LockError: Lock 'job' could not be released; it expires at the end of its lease: gone"
+    expect(warning.mock.calls).toEqual([[expect.objectContaining({ cause: provider.faults.unlock })], [text]])
     warning.mockRestore()
   })
 })

@@ -2,8 +2,13 @@ import { Injectable, Logger, type Type } from '@nestjs/common'
 import { Cron, Interval, ScheduleModule } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider, runNow } from '../../src/core/internal'
-import { SchedulerLock, ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
+import { InMemoryLockProvider, parseJob, runNow } from '../../src/core/internal'
+import {
+  LockingTaskExecutors,
+  SchedulerLock,
+  ShedLockModule,
+  type ShedLockModuleOptions,
+} from '../../src/nestjs'
 import { CronSlots } from '../../src/nestjs/cron-slot'
 import { afterTest } from '../after-test'
 import { providerOf } from '../core/provider-of'
@@ -52,6 +57,20 @@ async function inTurn(jobs: Jobs, ...names: ('inside' | 'byHandToo' | 'interval'
 }
 
 describe('@SchedulerLock beside @Cron, with cronTime', () => {
+  test('tells the lock page when it is due, and how to run it', async () => {
+    const application = await startWith(
+      { lockProvider: new InMemoryLockProvider(), cronTime: CronTime },
+      Jobs,
+    )
+    const { jobs } = application.get(LockingTaskExecutors)
+    expect(Object.keys(jobs)).toEqual(['inside', 'by hand too', 'own', 'interval'])
+    const { due, run } = parseJob(jobs['inside'] ?? {}, 'inside')
+    expect(due?.next(Date.UTC(2026, 0, 1, 0, 1))).toBe(Date.UTC(2026, 0, 1, 0, 15))
+    expect(parseJob(jobs['interval'] ?? {}, 'interval').due).toBeUndefined()
+    const byHand = await runNow(() => run?.({ user: 'ann', reason: 'r' }))
+    expect(byHand).toEqual({ executed: true, value: 'ran' })
+  })
+
   test('runs by hand without its slot, and says whether it ran', async () => {
     const provider = new InMemoryLockProvider()
     const jobs = await start(provider, CronTime)

@@ -1,4 +1,4 @@
-import { Injectable, type ModuleMetadata } from '@nestjs/common'
+import { Injectable, Module, type ModuleMetadata } from '@nestjs/common'
 import { getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typeorm'
 import { DataSource, type Repository } from 'typeorm'
 import { describe, expect, test } from '@jest/globals'
@@ -130,6 +130,25 @@ describe('The module finds the client of its locks', () => {
     await start({ providers: [{ provide: PrismaService, useValue: prisma }] }, { lockProvider })
     expect(clients).toEqual([prisma])
     expect(prismaLockProvider(clients[0] as never).description).toBe('the table shedlock (sqlite)')
+  })
+
+  test('of a class that several modules list, one', async () => {
+    class PrismaService {
+      $connect = (): Promise<void> => Promise.resolve()
+      $executeRawUnsafe = this.$connect
+    }
+    @Module({ providers: [{ provide: PrismaService, useValue: new PrismaService() }] })
+    class Database {}
+    @Module({ providers: [PrismaService] })
+    class Audit {}
+    const { clients, lockProvider } = spy()
+    const application = await start({ imports: [Database, Audit] }, { lockProvider })
+    const [one, other] = [Database, Audit].map((module) =>
+      application.select(module).get(PrismaService, { strict: true }),
+    )
+    expect(one).not.toBe(other)
+    expect(clients).toHaveLength(1)
+    expect(clients[0]).toBe(one)
   })
 
   test('before the module is initialised, for a lock that another asks for in onModuleInit', async () => {

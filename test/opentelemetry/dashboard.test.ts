@@ -18,7 +18,8 @@ let bounds: readonly number[]
 beforeAll(async () => {
   const { meterProvider, exported } = exportedMetrics()
   const now = new Date()
-  const lockProvider = { table: { list: () => Promise.resolve([{ name: 'job', lockedAt: now, now }]) } }
+  const lock = { name: 'job', held: true, lockedAt: now, lockUntil: now, now }
+  const lockProvider = { table: { list: () => Promise.resolve([lock]) } }
   const listener = openTelemetryListener({ meterProvider, lockNames: ['job'], lockProvider })
   const configuration = { name: 'job', lockAtMostFor: 1, lockAtLeastFor: 0 }
   const failure = { name: 'job', configuration, error: new Error('x') }

@@ -64,7 +64,8 @@ describe('the OpenTelemetry listener', () => {
         list: () => {
           asked++
           if (asked > 1) return Promise.reject(new LockError('TIMEOUT', 'no answer'))
-          return Promise.resolve([{ name: 'job', lockedAt: new Date(now.getTime() - 90_000), now }])
+          const lockedAt = new Date(now.getTime() - 90_000)
+          return Promise.resolve([{ name: 'job', held: false, lockedAt, lockUntil: lockedAt, now }])
         },
       },
     }
@@ -82,6 +83,26 @@ describe('the OpenTelemetry listener', () => {
     await lockProvider.lock(job)
     openTelemetryListener({ meterProvider, lockProvider })
     expect(Object.keys(await measured())).toEqual(['shedlock.lock.age{job}'])
+  })
+
+  it('reports why a run failed, and for how long a job is missed', async () => {
+    const lockProvider = typeOrmLockProvider(await openMemory(migrated()), { recordMessages: true })
+    const lock = await lockProvider.lock(job)
+    await lock?.unlock({ outcome: 'failed', error: new RangeError('secret') })
+    const due = (after: Date): Date =>
+      new Date(after.getTime() < Date.now() - 61_000 ? Date.now() - 61_000 : 9e15)
+    openTelemetryListener({ meterProvider, lockProvider, jobs: { job: { due }, other: { due } } })
+    expect(await measured()).toEqual({
+      'shedlock.lock.age{job,failed,RangeError}': expect.any(Number),
+      'shedlock.lock.missed{job}': 0,
+      'shedlock.lock.missed{other}': 0,
+    })
+    const now = new Date()
+    const [seen] = await lockProvider.table.list()
+    const hourAgo = new Date(now.getTime() - 7_200_000)
+    lockProvider.table.list = () =>
+      Promise.resolve(seen ? [{ ...seen, now, lockedAt: hourAgo, lockUntil: hourAgo }] : [])
+    expect((await measured())['shedlock.lock.missed{job}']).toBeGreaterThan(60)
   })
 
   it('measures durations in seconds', async () => {

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import {
   parseLockedBy,
   defaultLockedBy,
+  describeFailure,
   endedOwner,
   isOurs,
   lastRunOf,
@@ -62,6 +63,39 @@ describe('an owner, whatever lockedBy is,', () => {
         expect(startedAt?.getTime()).toBe(Number(endedAt) - duration)
       }),
     )
+  })
+
+  it('contains what a failed run threw, cut to the column, where an earlier version takes it for a part of the owner', () => {
+    // As it was before rows had errors.
+    const EARLIER = /\/(?:(\d{1,12})(?:\+(\d{1,13}))? )?(succeeded|failed|unlocked)$/
+    fc.assert(
+      fc.property(lockedBy, run, fc.string({ unit: 'grapheme', maxLength: 300 }), (who, ended, error) => {
+        const owner = endedOwner(newOwner(who), { ...ended, error })
+        expect(owner.length).toBeLessThanOrEqual(255)
+        const { error: read, ...rest } = lastRunOf(owner, false, NOW, NOW) ?? {}
+        const shown = error.replace(/[^ -~]+/g, '?').trim()
+        expect(shown.startsWith(read ?? '')).toBe(true)
+        if (who.length < 20) expect(read?.length ?? 0).toBeGreaterThanOrEqual(Math.min(shown.length, 150))
+        expect(rest).toEqual(lastRunOf(endedOwner(newOwner(who), ended), false, NOW, NOW))
+        expect(readableOwner(owner)).toBe(who)
+        expect(EARLIER.exec(owner)?.[3]).toBe(ended.outcome)
+      }),
+    )
+  })
+
+  it('contains the code or the class of an error, and its message only if the app wants it', () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:25\nat smtp'), {
+      code: 'ECONNREFUSED',
+    })
+    expect(describeFailure(refused, false)).toBe('ECONNREFUSED')
+    expect(describeFailure(refused, true)).toBe('ECONNREFUSED: connect ECONNREFUSED 10.0.0.1:25')
+    expect(describeFailure(new RangeError('x'), false)).toBe('RangeError')
+    expect(describeFailure('text', true)).toBe('_OTHER')
+    const url = new Error('cannot open postgres://app:hunter2@db/app?password=hunter2')
+    expect(describeFailure(url, true)).not.toContain('hunter2')
+    for (const database of [{ query: 'select 1' }, { sql: 'select 1' }, { clientVersion: '7' }])
+      expect(describeFailure(Object.assign(new Error("value 'secret'"), database), true)).toBe('Error')
+    expect(describeFailure(new Error('x'.repeat(500)), true)).toBe(`Error: ${'x'.repeat(100)}`)
   })
 
   it('contains no outcome during a run, and means that the run died once the lease is over', () => {

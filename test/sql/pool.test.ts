@@ -131,11 +131,11 @@ describe('the check of a table before its first lock', () => {
       expect(result).toMatchObject({ reason: { code: 'TABLE_MISSING', lockName: `job ${each}` } })
   })
 
-  it('keeps no later lock waiting if it gets no answer', async () => {
-    const { provider } = checking((check) => check === 1)
-    const results = await settle(locks(provider), 2 * LIMIT)
-    expect(results).toContainEqual(expect.objectContaining({ reason: lockError('TIMEOUT') }))
-    expect(await settle(provider.lock({ ...job, name: 'later' }), SECOND)).toBeDefined()
+  it('is sent again within the time limit if it gets no answer', async () => {
+    const { client, provider } = checking((check) => check === 1)
+    const results = await settle(locks(provider), LIMIT)
+    expect(results.map(({ status }) => status)).toEqual(Array(20).fill('fulfilled'))
+    expect(client.checks).toBe(2)
     await settle(provider.drain(), SECOND)
   })
 })
@@ -311,6 +311,23 @@ describe('the connections of a pool', () => {
     expect(pool.ended).toBe(12)
   })
 
+  const after = <T>(milliseconds: number, value: T) =>
+    new Promise<T>((resolve) => setTimeout(() => resolve(value), milliseconds))
+
+  it.each([
+    ['are not ended', 'is answered', () => after(100, { rows: [], changed: 1 }), 0],
+    ['are ended', 'is not answered either', silent, 2],
+  ])('%s if their statement had only a moment, and %s', async (_, __, write, ended) => {
+    const impatient = new SqlLockProvider(pool, writingFirst, { timeLimit: '1s' })
+    const lock = await impatient.lock(job)
+    // Each of the two attempts waits for a connection for most of its time.
+    pool.opening = () => after(450, undefined)
+    pool.write = write
+    await failing(Promise.resolve(lock?.extend('2h')), SECOND)
+    await jest.advanceTimersByTimeAsync(SECOND)
+    expect(pool.ended).toBe(ended)
+  })
+
   it('are ended at most twenty times by all providers of one client, whatever their number', async () => {
     const app = {}
     const providers = Array.from({ length: 60 }, (_, index) => {
@@ -378,7 +395,7 @@ describe('the connections of a pool', () => {
   })
 
   it.each([
-    ['busy', '5s', { write: failed('SQLITE_BUSY', 'busy') }, [2, 4, 8, 16, 32, 64, 128, 250, 250]],
+    ['busy', '5s', { write: failed('SQLITE_BUSY', 'busy') }, [2, 4, 8, 16, 32, 64, 128, 256, 500, 500]],
     ['away', '5s', refusing('ECONNREFUSED'), [2, 4, 8, 100, 200, 400, 800, 1_000]],
     ['silent', '5s', { write: silent }, [2_502]],
     ['silent', '300ms', { write: silent }, [202]],

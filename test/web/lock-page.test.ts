@@ -38,7 +38,7 @@ describeBackends(backends)('on $name', (backend) => {
 
     await provider.lock({ name, lockAtMostFor: '1h' })
     const held = seen(await provider.table.find(name))
-    expect(await html()).toContain('<span class="state held">held</span>')
+    expect(await html()).toContain('<span class="state running">running</span>')
     for (const wrong of [
       { owner: 'somebody else' },
       { until: new Date(0).toISOString() },
@@ -72,7 +72,7 @@ function rows(html: string): string[][] {
   )
 }
 
-const TIME = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g
+const TIME = /\d{4}-\d\d-\d\d \d\d:\d\d/g
 
 describe('the page', () => {
   it('shows how the last run of each lock ended, those without success first', async () => {
@@ -91,18 +91,24 @@ describe('the page', () => {
       expect(locks.map(({ name, state, lastRun }) => [name, state, lastRun?.outcome])).toEqual([
         ['dies', 'died', 'died'],
         ['breaks', 'failed', 'failed'],
-        ['kept', 'held', 'succeeded'],
-        ['runs', 'held', undefined],
-        ['by hand', 'free', 'unlocked'],
-        ['works', 'free', 'succeeded'],
+        ['runs', 'running', undefined],
+        ['by hand', 'idle', 'unlocked'],
+        ['kept', 'idle', 'succeeded'],
+        ['works', 'idle', 'succeeded'],
       ])
     })
-    const lastRuns = rows(await html()).map(([name, , owner, , , lastRun = '']) => [
+    const lastRuns = rows(await html()).map(([name, , lastRun = '', owner]) => [
       name,
       owner,
-      lastRun.split(' ')[0],
+      lastRun
+        .replace(/after \S+|TIME/g, '')
+        .replace(TIME, '')
+        .split(/ +/)
+        .slice(0, 2)
+        .join(' ')
+        .trim(),
     ])
-    expect(lastRuns).toContainEqual(['breaks', 'host-1/42', 'failed'])
+    expect(lastRuns).toContainEqual(['breaks', 'host-1/42', 'failed Error'])
     expect(lastRuns).toContainEqual(['dies', 'host-1/42', 'died'])
   })
 
@@ -119,39 +125,47 @@ describe('the page', () => {
     const table = rows(await html())
     const shown = table.map((cells) => cells.map((cell) => cell.replace(TIME, 'then')))
     expect(shown).toEqual([
-      ['backup', 'overdue limit 1h', 'host-2/7', '1d 1h ago then', '', '', 'pause'],
-      ['vacuum', 'overdue limit 7d', '', 'never', '', '', 'pause'],
-      ['for ever', 'held', 'host-2/7', '1h ago then', 'for ever', '', 'release'],
-      ['import', 'held', 'host-2/7', '1h ago then', 'in 2h then', '', 'release'],
-      ['sync', 'paused', 'paused by bob: broken', 'never', 'in 3h then', '', 'resume'],
-      ['clean-up', 'free', 'host-2/7', '2h ago then', '', '', 'pause'],
-      ['report', 'free', 'host-2/7', '1h ago then', '', '', 'pause'],
+      ['for ever', 'stuck held for ever', '', 'host-2/7', '1h ago then', 'for ever', 'release'],
+      ['backup', 'late limit 1h', '', 'host-2/7', '1d 1h ago then', '', 'pause'],
+      ['vacuum', 'late limit 7d, it never ran', '', '', 'never', '', 'pause'],
+      ['import', 'running for 1h of 3h', '', 'host-2/7', '1h ago then', 'in 2h then', 'release'],
+      ['sync', 'paused 3h left', '', 'paused by bob: broken', 'never', 'in 3h then', 'resume'],
+      ['clean-up', 'idle', '', 'host-2/7', '2h ago then', '', 'pause'],
+      ['report', 'idle', '', 'host-2/7', '1h ago then', '', 'pause'],
       // It is not paused any more, and nobody knows who held it before.
-      ['was paused', 'free', '', 'never', '', '', 'pause'],
+      ['was paused', 'idle never ran', '', '', 'never', '', 'pause'],
     ])
-    expect(rows(await html('?q=paused')).map(([name]) => name)).toEqual(['sync', 'was paused'])
+    expect(await html()).toContain('<h1>3 of 8 jobs need you</h1>')
+    expect(rows(await html('?state=paused')).map(([name]) => name)).toEqual(['sync'])
     expect(rows(await html('?q=bob')).map(([name]) => name)).toEqual(['sync'])
     const asks = await html('?action=pause&name=was+paused')
     expect(asks).toContain('<button>pause</button>')
     expect(asks).not.toContain('bob')
   })
 
-  it('is filtered by name, state or owner, and counts the states', async () => {
+  it('is filtered by state, and by name, owner or error, and counts the states', async () => {
     const { provider, html, json } = await openPage()
     await provider.insert('Import')
-    await provider.insert('export', { until: -1 })
-    await provider.insert('report', { owner: 'imports/1', until: -1 })
-    const names = async (q: string): Promise<string[]> =>
-      rows(await html(`?q=${q}`)).map(([name = '']) => name)
-    expect(await names('import')).toEqual(['Import', 'report'])
-    expect(await names('FREE')).toEqual(['export', 'report'])
-    expect(await names('nobody')).toEqual([])
-    expect(await html('?q=nobody')).toContain('No lock matches. <a href="?">Show all</a>')
-    expect((await json('?q=held')).locks.map(({ name }) => name)).toEqual(['Import'])
-    const all = await html('?q=held')
-    expect(all).toContain('<a href="?">all 3</a>')
-    expect(all).toContain('<a href="?q=held" aria-current="true">held 1</a>')
-    expect(all).not.toContain('overdue 0')
+    await provider.insert('running-late', { until: -1 })
+    await provider.insert('report', { owner: 'imports/1 threw ETIMEDOUT/5 failed', until: -1 })
+    const names = async (query: string): Promise<string[]> =>
+      rows(await html(`?${query}`)).map(([name = '']) => name)
+    expect(await names('q=import')).toEqual(['report', 'Import'])
+    expect(await names('q=etimedout')).toEqual(['report'])
+    // The name of a job is not its state.
+    expect(await names('state=running')).toEqual(['Import'])
+    expect(await names('state=trouble')).toEqual(['report'])
+    expect(await names('q=nobody')).toEqual([])
+    expect(await html('?q=nobody')).toContain('No job matches. <a href="?">Show all</a>')
+    expect((await json('?state=failed')).locks.map(({ name }) => name)).toEqual(['report'])
+    expect((await json('?state=late')).locks).toEqual([])
+    const all = await html('?state=running&q=imp')
+    expect(all).toContain('<a href="?q=imp" data-key="state ">all 3</a>')
+    expect(all).toContain(
+      '<a href="?q=imp&#38;state=running" data-key="state running" aria-current="true">running 1</a>',
+    )
+    expect(all).toContain('need you 1</a>')
+    expect(all).not.toContain('late 0')
   })
 
   it('shows a hundred of many at a time', async () => {
@@ -175,13 +189,15 @@ describe('the page', () => {
   it.each([
     ['', '15'],
     ['?q=a', '15'],
-    ['?refresh=filter&q=a', null],
-    ['?refresh=off', null],
+    ['?refresh=filter&q=a', undefined],
+    ['?refresh=off', undefined],
   ])('reloads itself, unless it has a field that one can type into: %s', async (query, seconds) => {
-    const { get } = await openPage()
-    const page = await get(query)
-    expect(page.headers.get('refresh')).toBe(seconds)
-    expect((await page.text()).includes('type="search"')).toBe(seconds === null)
+    const { get, provider } = await openPage()
+    await provider.insert('job')
+    const page = await (await get(query)).text()
+    expect(/<noscript><meta http-equiv="refresh" content="(\d+)">/.exec(page)?.[1]).toBe(seconds)
+    expect(page.includes('<body data-refresh="15">')).toBe(seconds !== undefined)
+    expect(page.includes('type="search"')).toBe(seconds === undefined)
   })
 
   it('has its title above everything, and production in red', async () => {
@@ -194,14 +210,14 @@ describe('the page', () => {
       const { html } = await openPage({ title })
       for (const query of ['', '?action=pause&name=job']) {
         const shown = await html(query)
-        expect(shown).toContain(`<body><header class="${look}">${title}</header>`)
+        expect(shown).toMatch(new RegExp(`<body[^>]*><header class="${look}">${title}</header>`))
         expect(shown).toContain(`<title>${title}: `)
         expect(shown).toContain('<p class="place">table shedlock, sqlite</p>')
       }
     }
     const empty = await (await openPage()).html()
-    expect(empty).toContain('<body><main>')
-    expect(empty).toContain('There are no locks yet.')
+    expect(empty).toContain('<body data-refresh="15"><main>')
+    expect(empty).toContain('<h1>There are no jobs yet</h1>')
   })
 
   it('confirms an action once, to the visitor who did it', async () => {
@@ -226,9 +242,13 @@ describe('the page', () => {
     const { locks, failures } = await json()
     expect(failures).toEqual([])
     expect(locks).toEqual([
-      { provider: '', name: 'backup', state: 'overdue', overdueAfter: 3_600_000 },
       {
-        ...{ provider: '', name: 'import', state: 'held', held: true, paused: false, lockedBy: 'host-2/7' },
+        ...{ provider: '', name: 'backup', state: 'late', why: 'limit 1h, it never ran', canRun: false },
+        overdueAfter: 3_600_000,
+      },
+      {
+        ...{ provider: '', why: expect.any(String), canRun: false },
+        ...{ name: 'import', state: 'running', held: true, paused: false, lockedBy: 'host-2/7' },
         ...{ lockedAt: expect.any(String), lockUntil: expect.any(String), now: expect.any(String) },
       },
     ])
@@ -242,7 +262,7 @@ describe('the page', () => {
     await main.insert('job', { owner: 'one' })
     await audit.insert('job', { owner: 'two' })
     const { html, post } = pageOf({ main, audit }, { overdueAfter: { missing: '1h' } })
-    expect(rows(await html()).map(([name, , owner]) => [name, owner])).toEqual([
+    expect(rows(await html()).map(([name, , , owner]) => [name, owner])).toEqual([
       ['missing main', ''],
       ['job main', 'one'],
       ['job audit', 'two'],
@@ -273,13 +293,6 @@ describe('the page', () => {
     const init = { method: 'POST', headers: FROM_HERE, body: new URLSearchParams() }
     const done = await page(new Request(ADDRESS + link.replaceAll('&#38;', '&'), init))
     expect([done.status, (await provider.table.find('job'))?.held]).toEqual([303, false])
-  })
-
-  it('shows a lock that was locked in the future as ahead, and not as free', async () => {
-    const { provider, json, html } = await openPage()
-    await provider.insert('job', { owner: 'host-1/42', at: 3_600, until: -1 })
-    expect((await json()).locks).toMatchObject([{ name: 'job', state: 'ahead' }])
-    expect(await html()).toContain('<title>Locks: 1 in trouble</title>')
   })
 
   it('explains why a pause is refused', async () => {
@@ -327,6 +340,98 @@ describe('the page', () => {
   })
 })
 
+describe('what the app knows of its jobs', () => {
+  const hourly = (after: Date): Date => new Date((Math.floor(after.getTime() / 3_600_000) + 1) * 3_600_000)
+
+  it('shows when they are due, and which were missed', async () => {
+    const { provider, html, json } = await openPage({
+      jobs: { report: { due: hourly }, other: { due: hourly } },
+    })
+    await provider.insert('report', { owner: 'host-2/7/5 succeeded', at: -9_000, until: -8_999 })
+    const [report] = (await json('?state=missed')).locks
+    expect(report).toMatchObject({
+      name: 'report',
+      why: expect.stringMatching(/^due .+ ago, nobody ran it$/),
+    })
+    expect(
+      rows(await html()).map(([name, state, due]) => [name, state?.split(' ')[0], due?.split(' ')[0]]),
+    ).toEqual([
+      ['report', 'missed', 'in'],
+      ['other', 'idle', 'in'],
+    ])
+    expect(await html()).toContain('<title>1 of 2 jobs needs you</title>')
+  })
+
+  /** A page whose job does this. */
+  async function openRun(task: () => unknown) {
+    const provider = await newProvider()
+    const executor = new LockingTaskExecutor(provider, { defaultLockAtMostFor: '1m' })
+    const job = executor.wrap({ name: 'job', lockAtLeastFor: 0 }, task)
+    const started: unknown[] = []
+    const run = (by: object): unknown => {
+      started.push(by)
+      return job()
+    }
+    return { provider, started, ...pageOf(provider, { jobs: { job: { run } } }) }
+  }
+  const RUN = { action: 'run', name: 'job' }
+  const REASON = { reason: 'the archive was empty' }
+
+  it('runs them by hand, for a person and a reason, and says how that ended', async () => {
+    const { provider, started, html, get, post } = await openRun(() => 'done')
+    expect(await html()).toContain('aria-label="run job"')
+    expect(await html('?action=run&name=job')).toContain('As ann')
+    expect((await post(RUN)).status).toBe(400)
+    const answer = await post(RUN, REASON)
+    expect(answer.status).toBe(303)
+    expect(started).toEqual([{ user: 'ann', ...REASON }])
+    expect((await provider.table.find('job'))?.lastRun?.outcome).toBe('succeeded')
+    const [cookie = ''] = answer.headers.get('set-cookie')?.split(';') ?? []
+    expect(await (await get('?q=job', { cookie })).text()).toContain('The job job ran and succeeded.')
+    expect((await post({ action: 'run', name: 'other' }, REASON)).status).toBe(409)
+  })
+
+  it('says that a run failed, without its message, which goes to the log', async () => {
+    const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    afterTest(() => warnings.mockRestore())
+    const { provider, post, html } = await openRun(() => Promise.reject(new RangeError('hunter2')))
+    const answer = await post(RUN, REASON)
+    expect(answer.status).toBe(500)
+    const text = await answer.text()
+    expect(text).toContain('The run failed: it threw RangeError.')
+    expect(text).not.toContain('hunter2')
+    expect(warnings.mock.calls.map(([warning]) => String(warning))).toContainEqual(
+      expect.stringContaining('hunter2'),
+    )
+    expect((await provider.table.find('job'))?.lastRun).toMatchObject({
+      outcome: 'failed',
+      error: 'RangeError',
+    })
+    expect(rows(await html())[0]?.[2]).toMatch(/^failed after \d+m?s RangeError /)
+  })
+
+  it('does not run them twice, nor for visitors who may only look', async () => {
+    const { provider, post } = await openRun(() => 'done')
+    const find = provider.table.find.bind(provider.table)
+    // It is acquired after the page has looked.
+    Object.assign(provider.table, {
+      find: async (name: string) => {
+        const lock = await find(name)
+        await provider.lock({ name, lockAtMostFor: '1h' })
+        return lock
+      },
+    })
+    const answer = await post(RUN, REASON)
+    expect([answer.status, await answer.text()]).toEqual([
+      409,
+      expect.stringContaining('The job did not run: lock'),
+    ])
+    const only = pageOf(provider, { jobs: { job: { run: () => 1 } }, readOnly: true })
+    expect((await only.post(RUN, REASON)).status).toBe(403)
+    expect(await only.html()).not.toContain('action=run')
+  })
+})
+
 describe('a database that does not answer', () => {
   it('is reported with advice beside the locks of the other providers', async () => {
     const [main, gone] = [await newProvider(), await openMemory()]
@@ -336,7 +441,7 @@ describe('a database that does not answer', () => {
     const missing = await get()
     const html = await missing.text()
     expect(missing.status).toBe(503)
-    expect(html).toContain('The locks of audit cannot be read: TABLE_MISSING.')
+    expect(html).toContain('The jobs of audit cannot be read: TABLE_MISSING.')
     expect(html).toContain('run the migration')
     // Nobody knows whether the other table has it.
     expect(rows(html).map(([name]) => name)).toEqual(['job main'])
@@ -363,5 +468,23 @@ describe('a database that does not answer', () => {
       expect(text).not.toContain('hunter2')
     }
     expect(warnings.mock.calls.filter(([warning]) => String(warning).includes('hunter2'))).toHaveLength(2)
+  })
+
+  it('says so in the tab, shows what was seen last with its age, and answers actions with a page', async () => {
+    const dataSource = await openMemory()
+    const provider = typeOrmLockProvider(dataSource)
+    await provider.table.create()
+    await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const { get, html, post } = pageOf(provider)
+    expect(await html()).toContain('<title>All 1 jobs'.replace('All 1 jobs', 'The only job is well'))
+    await dataSource.destroy()
+    const lost = await get()
+    const text = await lost.text()
+    expect([lost.status, rows(text)[0]?.[0]]).toEqual([503, 'job'])
+    expect(text).toContain('<title>Not all jobs can be read</title>')
+    expect(text).toMatch(/Below is what was read \d+m?s ago\./)
+    const answer = await post({ action: 'pause', name: 'job' }, { for: '1h', reason: 'r' })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8'])
+    expect(await answer.text()).toContain('<strong>Not done.</strong> INVALID_CLIENT')
   })
 })

@@ -60,7 +60,7 @@ it('answers a server of Node', async () => {
   await provider.insert('job', { until: -1 })
   const [answer, html] = await send(port, '/locks?q=jo')
   expect([answer.statusCode, answer.headers['x-frame-options']]).toEqual([200, 'DENY'])
-  expect(html).toContain('<span>job</span>')
+  expect(html).toContain('<div>job</div>')
   const [head, nothing] = await send(port, '/', { method: 'HEAD' })
   expect([head.statusCode, nothing]).toEqual([200, ''])
   const headers = { ...FORM, origin: `http://127.0.0.1:${port}` }
@@ -189,7 +189,7 @@ it('answers over HTTP/2', async () => {
   const stream = client.request({ ':path': '/locks', ':method': 'GET' })
   const [headers] = (await once(stream, 'response')) as [Record<string, unknown>]
   expect(headers[constants.HTTP2_HEADER_STATUS]).toBe(200)
-  expect(await text(stream)).toContain('There are no locks yet.')
+  expect(await text(stream)).toContain('There are no jobs yet')
 })
 
 it.each([

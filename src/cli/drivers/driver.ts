@@ -5,6 +5,10 @@ import { Project } from '../project'
 
 /** What the command line uses of a database driver in the user's project. */
 export interface CliDriver extends Driver {
+  /** The packages that it can use, of which the first is for a project without any. */
+  readonly packages: readonly string[]
+  /** Packages that may bring one of them. */
+  readonly via: readonly string[]
   /** @param create creates the database if it is a file */
   open(url: string, create: boolean): Promise<DriverConnection>
 }
@@ -18,16 +22,26 @@ export interface DriverConnection {
   close(): Promise<unknown>
 }
 
-/** Loads the first of these packages that the user's project, or one of its packages in `via`, can load. */
-export function loadDriver(
-  packages: readonly string[],
-  via: readonly string[],
-): { name: string; exports: unknown } {
+/** Loads the first package of a driver that the user's project, or one of its packages in `via`, can load. */
+export function loadDriver({ packages, via }: Pick<CliDriver, 'packages' | 'via'>): {
+  name: string
+  exports: unknown
+} {
   const found = new Project().find(packages, via)
   if (found) return { name: found.name, exports: found.load() }
   throw databaseFailure(
     `There is no driver for this database in ${process.cwd()} – install ${packages.map(packageOf).join(' or ')}, or use --data-source.`,
   )
+}
+
+/** The package to install for a driver; `undefined` if the project has one, or names one that is yet to be installed. */
+export function missingPackage(
+  project: Project,
+  { packages, via }: Pick<CliDriver, 'packages' | 'via'>,
+): string | undefined {
+  const names = packages.map(packageOf)
+  if (project.find(packages, via) ?? [...names, ...via].some((name) => project.has(name))) return undefined
+  return names[0]
 }
 
 /** Shortens `mysql2/promise` to `mysql2`, because npm would install the former from GitHub. */

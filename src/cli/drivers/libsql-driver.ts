@@ -17,8 +17,10 @@ export interface Libsql {
 /** Uses @libsql/client for a server such as Turso. */
 export const libsqlDriver: CliDriver = {
   ...drivers.sqlite,
+  packages: ['@libsql/client'],
+  via: ['@prisma/adapter-libsql'],
   open: (url) => {
-    const { exports } = loadDriver(['@libsql/client'], ['@prisma/adapter-libsql'])
+    const { exports } = loadDriver(libsqlDriver)
     const inUrl = /[?&]authToken=([^&]*)/.exec(url)?.[1]
     const authToken = inUrl ?? process.env['TURSO_AUTH_TOKEN'] ?? process.env['LIBSQL_AUTH_TOKEN']
     hide(authToken)

@@ -17,9 +17,11 @@ interface MsSql {
 /** Uses mssql. */
 export const mssqlDriver: CliDriver = {
   ...drivers.mssql,
+  packages: ['mssql'],
+  via: ['@prisma/adapter-mssql', 'typeorm'],
   placeholder: (position) => `@p${position}`,
   open: async (url) => {
-    const { ConnectionPool } = loadDriver(['mssql'], ['@prisma/adapter-mssql', 'typeorm']).exports as MsSql
+    const { ConnectionPool } = loadDriver(mssqlDriver).exports as MsSql
     const pool = new ConnectionPool({ ...sqlServerOptions(url), pool: { max: 1 } })
     await pool.connect()
     return {

@@ -18,11 +18,10 @@ interface MySql {
 /** Uses mysql2, or mariadb, which Prisma's adapter uses. */
 export const mysqlDriver: CliDriver = {
   ...drivers.mysql,
+  packages: ['mysql2/promise', 'mariadb'],
+  via: ['@prisma/adapter-mariadb', 'typeorm'],
   open: async (url) => {
-    const { name, exports } = loadDriver(
-      ['mysql2/promise', 'mariadb'],
-      ['@prisma/adapter-mariadb', 'typeorm'],
-    )
+    const { name, exports } = loadDriver(mysqlDriver)
     const connection = await (exports as MySql).createConnection(options(url, name))
     // Without a listener, a connection that breaks between two queries would end the process. The next query reports it.
     connection.on('error', () => undefined)

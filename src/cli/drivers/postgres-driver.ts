@@ -14,8 +14,10 @@ interface Pg {
 /** Uses pg. */
 export const postgresDriver: CliDriver = {
   ...drivers.postgres,
+  packages: ['pg'],
+  via: ['@prisma/adapter-pg', 'typeorm'],
   open: async (url) => {
-    const { Client } = loadDriver(['pg'], ['@prisma/adapter-pg', 'typeorm']).exports as Pg
+    const { Client } = loadDriver(postgresDriver).exports as Pg
     const client = new Client({
       connectionString: url,
       connectionTimeoutMillis: 10_000,

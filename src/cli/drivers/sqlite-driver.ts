@@ -43,10 +43,10 @@ const OPEN: Readonly<Record<string, (library: never, file: string) => Promise<Dr
 /** Uses better-sqlite3, @libsql/client or sqlite3. */
 export const sqliteDriver: CliDriver = {
   ...drivers.sqlite,
+  packages: Object.keys(OPEN),
+  via: ['@prisma/adapter-better-sqlite3', '@prisma/adapter-libsql', 'typeorm'],
   open: async (url, create) => {
-    const { name, exports } = loadDriver(Object.keys(OPEN), [
-      ...['@prisma/adapter-better-sqlite3', '@prisma/adapter-libsql', 'typeorm'],
-    ])
+    const { name, exports } = loadDriver(sqliteDriver)
     const file = sqliteFile(url)
     if (!create && !existsSync(file))
       throw databaseFailure(

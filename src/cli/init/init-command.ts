@@ -51,7 +51,8 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const { plan: planOf, packages } = ormOf(project, orm)
   checkVersion(project, packages)
   const plan = await planOf(project, names, flags.migrations)
-  const { scheduler, what, code } = usage(project, plan)
+  const member = project.memberWith(plan.writes[0]?.file ?? plan.present[0] ?? '')
+  const { scheduler, what, code } = usage(member, plan)
   warn(`found ${[...plan.found, scheduler ?? 'no scheduler'].join(', ')}`)
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
   for (const write of plan.writes) {
@@ -59,7 +60,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
     else perform(project, write)
   }
   const steps = [
-    ...installation(project),
+    ...installation(project, member),
     ...plan.steps,
     { what, code: withNames(code, plan, names) },
     check(project, plan),
@@ -68,7 +69,9 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
 }
 
 function ormOf(project: Project, wanted: string | undefined) {
-  const found = ORMS.filter(({ packages }) => packages.some((name) => project.has(name)))
+  const own = ORMS.filter(({ packages }) => packages.some((name) => project.declares(name)))
+  const found =
+    own.length > 0 ? own : ORMS.filter(({ packages }) => packages.some((name) => project.has(name)))
   // Prisma 8 needs the package prisma too.
   const known = found.some(({ name }) => name === 'prisma-8')
     ? found.filter(({ name }) => name !== 'prisma')
@@ -107,7 +110,7 @@ function elsewhere(project: Project): string {
     .map((file) => dirname(file))
     .filter((folder) => {
       const other = new Project(join(project.root, folder))
-      return ORMS.some(({ packages }) => packages.some((name) => other.has(name)))
+      return ORMS.some(({ packages }) => packages.some((name) => other.declares(name)))
     })
   return folders.length === 0 ? '' : `, but ${folders.join(', ')} does: run it there`
 }
@@ -130,23 +133,30 @@ function preview({ file, text, appends = false }: Write): void {
   )
 }
 
-function installation(project: Project): Step[] {
-  if (project.has('shedlock-orm')) return []
+/** The package that `@nestjs/schedule` brings but an app under pnpm cannot import, and this one. */
+function installation(project: Project, member: Project): Step[] {
+  const needed = ['shedlock-orm', ...(member.has('@nestjs/schedule') ? ['cron'] : [])]
+  const missing = needed.filter((name) => !member.has(name) && !project.has(name))
+  if (missing.length === 0) return []
+  return [
+    {
+      what: `Install ${missing.join(' and ')}:`,
+      code: `${adds(project)} ${missing.join(' ')}\n`,
+      language: 'sh',
+    },
+  ]
+}
+
+/** The command of the project's package manager that adds a package. */
+function adds(project: Project): string {
   const managers = {
     'pnpm-lock.yaml': 'pnpm add',
     'yarn.lock': 'yarn add',
     'bun.lock': 'bun add',
     'bun.lockb': 'bun add',
   }
-  const [, command = 'npm install'] = Object.entries(managers).find(([file]) => project.exists(file)) ?? []
-  const needsCron = project.has('@nestjs/schedule') && !project.has('cron')
-  return [
-    {
-      what: 'Install the package:',
-      code: `${command} shedlock-orm${needsCron ? ' cron' : ''}\n`,
-      language: 'sh',
-    },
-  ]
+  const [, command = 'npm install'] = Object.entries(managers).find(([file]) => project.hasAbove(file)) ?? []
+  return command
 }
 
 /** Passes the provider the names of the table. */
@@ -158,15 +168,16 @@ function withNames(code: string, { provider: { name, client } }: Plan, names: Lo
     .replace(`lockProvider: ${name}`, `lockProvider: (client) => ${name}(client, ${options})`)
 }
 
-function check(project: Project, { dataSource, variables = ['DATABASE_URL'] }: Plan): Step {
+function check(project: Project, { dataSource, missingDriver, variables = ['DATABASE_URL'] }: Plan): Step {
   const file = usualFileWith(variables)
   const env = file === undefined ? '' : ` --env ${file}`
   const isCompiled = dataSource !== undefined && !/\.[cm]?ts$/.test(dataSource)
   const loader = isCompiled || dataSource === undefined ? '' : loaderOf(project)
   const source = dataSource === undefined ? '' : ` -d ${dataSource}`
+  const driver = missingDriver === undefined ? '' : `${adds(project)} -D ${missingDriver}\n`
   return {
-    what: 'Check the table and the connection:',
-    code: `${loader}npx shedlock-orm doctor${source}${env}\n`,
+    what: `Check the table and the connection${driver === '' ? '' : ", with a driver, because the command cannot use Prisma's engine"}:`,
+    code: `${driver}${loader}npx shedlock-orm doctor${source}${env}\n`,
     language: 'sh',
   }
 }

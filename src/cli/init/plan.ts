@@ -28,6 +28,8 @@ export interface Plan {
   readonly close?: string
   /** The file of TypeORM's DataSource. */
   readonly dataSource?: string | undefined
+  /** A driver for the command line, which Prisma's own engine is not; absent if the project has one. */
+  readonly missingDriver?: string | undefined
   /** The variables that name the database. */
   readonly variables?: readonly string[]
 }

@@ -4,8 +4,9 @@ import { prismaMigration, prismaModel, type PrismaProvider } from '../../prisma/
 import { prismaContract } from '../../prisma-8/internal'
 import type { LockTableOptions } from '../../sql/internal'
 import { wrongUsage } from '../command-error'
-import { prismaProject, type PrismaProject } from '../prisma-project'
+import { prismaProjects, type PrismaProject } from '../prisma-project'
 import type { Project } from '../project'
+import { missingDriver } from '../url-connection'
 import type { Plan, Step, Write } from './plan'
 
 const PROVIDERS: readonly string[] = [
@@ -22,12 +23,45 @@ export async function prismaPlan(
   names: LockTableOptions,
   wanted: string | undefined,
 ): Promise<Plan> {
-  const prisma = await prismaProject(project)
-  if (!prisma)
+  const all = await prismaProjects(project)
+  const folder = wanted === undefined ? undefined : join(project.root, wanted)
+  const named = all.filter(({ migrations }) => migrations === folder)
+  const [main] = named.length > 0 ? named : all
+  if (!main)
     throw wrongUsage(
       'There is no Prisma schema in this folder – run `npx prisma init`, or this command where the schema is.',
     )
-  const { provider = '', schemas, variable } = prisma
+  const parts = (folder === undefined ? all : [main]).map((prisma) =>
+    schemaPlan(project, prisma, names, folder),
+  )
+  return {
+    found: [
+      `Prisma ${project.version('@prisma/client') || project.version('prisma')}`.trim(),
+      ...parts.map(({ found }) => found),
+    ],
+    writes: parts.flatMap(({ writes }) => writes),
+    present: parts.flatMap(({ present }) => present),
+    steps: parts.slice(0, 1).map(({ step }) => step),
+    provider: { entry: 'prisma', name: 'prismaLockProvider', client: 'prisma' },
+    close: 'prisma.$disconnect()',
+    missingDriver: missingDriver(project, main.provider ?? ''),
+    ...(main.variable !== undefined && { variables: [main.variable] }),
+  }
+}
+
+/** What one schema needs. @param wanted the folder of the migrations */
+function schemaPlan(
+  project: Project,
+  prisma: PrismaProject,
+  names: LockTableOptions,
+  wanted: string | undefined,
+): {
+  readonly found: string
+  readonly writes: readonly Write[]
+  readonly present: readonly string[]
+  readonly step: Step
+} {
+  const { provider = '', schemas } = prisma
   if (!isProvider(provider))
     throw wrongUsage(
       `The provider '${provider}' of ${short(project, prisma.schema)} cannot keep locks – known are ${PROVIDERS.join(', ')}.`,
@@ -38,16 +72,19 @@ export async function prismaPlan(
     )
   const texts = prisma.files.map((file) => ({ file, text: readFileSync(file, 'utf8') }))
   const model = texts.find(({ text }) => hasModel(text, names))?.file
-  const folder = wanted === undefined ? prisma.migrations : join(project.root, wanted)
+  const folder = wanted ?? prisma.migrations
+  checkLock(project, folder, prisma.schema, provider)
   const migration = migrationWith(folder, names)
   const hasOtherModels = texts.some(({ text }) => /^\s*model\s+(?!ShedLock\b)\w+/m.test(text))
   const migrates = existsSync(folder) || wanted !== undefined || !hasOtherModels
-  const writes = [
-    ...(model === undefined ? [modelWrite(project, prisma, prismaModel(provider, names))] : []),
-    ...(migration === undefined && migrates ? migrationWrites(project, folder, provider, names) : []),
-  ]
-  const steps: Step[] = [
-    migrates
+  return {
+    found: `${provider} in ${short(project, prisma.schema)}`,
+    writes: [
+      ...(model === undefined ? [modelWrite(project, prisma, prismaModel(provider, names))] : []),
+      ...(migration === undefined && migrates ? migrationWrites(project, folder, provider, names) : []),
+    ],
+    present: [model, migration].flatMap((file) => (file === undefined ? [] : [short(project, file)])),
+    step: migrates
       ? {
           what: 'Migrate, and generate the client:',
           code: 'npx prisma migrate deploy && npx prisma generate\n',
@@ -58,19 +95,19 @@ export async function prismaPlan(
           code: 'npx prisma db push && npx prisma generate\n',
           language: 'sh',
         },
-  ]
-  return {
-    found: [
-      `Prisma ${project.version('@prisma/client') || project.version('prisma')}`.trim(),
-      `${provider} in ${short(project, prisma.schema)}`,
-    ],
-    writes,
-    present: [model, migration].flatMap((file) => (file === undefined ? [] : [short(project, file)])),
-    steps,
-    provider: { entry: 'prisma', name: 'prismaLockProvider', client: 'prisma' },
-    close: 'prisma.$disconnect()',
-    ...(variable !== undefined && { variables: [variable] }),
   }
+}
+
+/** Prisma refuses a folder whose lock names another provider (P3019). */
+function checkLock(project: Project, folder: string, schema: string, provider: string): void {
+  const lock = join(folder, 'migration_lock.toml')
+  const [, other = provider] = existsSync(lock)
+    ? (/^provider\s*=\s*"(\w+)"/m.exec(readFileSync(lock, 'utf8')) ?? [])
+    : []
+  if (other !== provider)
+    throw wrongUsage(
+      `${short(project, lock)} is for ${other}, but ${short(project, schema)} is for ${provider} – name a folder of ${provider}'s migrations with --migrations.`,
+    )
 }
 
 /** Prisma 8 plans its migrations itself. */

@@ -48,12 +48,28 @@ export async function typeOrmPlan(
     steps.push({
       what: `List CreateShedLock${date} in ${[...lists].join(', ')}, as the other migrations are.`,
     })
-  if (writes.length === 0 && present.length === 0)
+  const isNew = writes.length === 0 && present.length === 0
+  const sets = (option: string): boolean =>
+    sources.some(
+      ({ file, text }) => !NOT_OF_THE_APP.test(file) && new RegExp(`\\b${option}\\s*:\\s*true\\b`).test(text),
+    )
+  const synchronizes = isNew && sets('synchronize')
+  if (synchronizes)
+    steps.push({
+      what: 'The app synchronizes its schema, so list the entity beside its others, which creates the table:',
+      code: `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\nconst entities = [shedLockEntity(${literal(names)})]\n`,
+    })
+  else if (isNew)
     steps.push({
       what: 'There is no folder of migrations, so list the migration in the DataSource:',
       code: `import { createShedLockMigration } from 'shedlock-orm/typeorm'\n\nconst migrations = [createShedLockMigration(${literal(names)})]\n`,
     })
-  steps.push({ what: 'Run the migrations when you deploy, before the instances start.' })
+  if (!synchronizes) {
+    const runs = sets('migrationsRun')
+      ? ', rather than with migrationsRun, which may fail when two start together'
+      : ''
+    steps.push({ what: `Run the migrations when you deploy, before the instances start${runs}.` })
+  }
   return {
     found: [`TypeORM ${project.version('typeorm')}`.trim()],
     writes,
@@ -93,12 +109,18 @@ function foldersFor(
   sources: readonly Source[],
 ): readonly string[] {
   if (wanted !== undefined) return foldersAt(wanted, migrations)
-  const folders = foldersOf(migrations)
-  return folders.length > 0 ? folders : sources.flatMap((source) => folderIn(project, source)).slice(0, 1)
+  const named = sources.flatMap((source) => folderIn(project, source))
+  const folders = foldersOf(migrations, named)
+  return folders.length > 0 ? folders : named.slice(0, 1)
 }
 
-/** Where the migrations are. @throws CommandError if it is a choice */
-function foldersOf(all: readonly Migration[]): readonly string[] {
+/**
+ * Where the migrations are.
+ *
+ * @param named the folders that the project's DataSources name
+ * @throws CommandError if it is a choice
+ */
+function foldersOf(all: readonly Migration[], named: readonly string[]): readonly string[] {
   const ofApp = all.filter(({ file }) => !NOT_OF_THE_APP.test(file))
   const migrations = ofApp.length > 0 ? ofApp : all
   const folders = [...new Set(migrations.map(({ file }) => dirname(file)))]
@@ -112,6 +134,9 @@ function foldersOf(all: readonly Migration[]): readonly string[] {
     const [newest] = [...migrations].sort((one, other) => other.date - one.date)
     if (newest) return [dirname(newest.file)]
   }
+  // The others may be old ones, or those of a library.
+  const [used, ...more] = folders.filter((folder) => named.includes(folder))
+  if (used !== undefined && more.length === 0) return [used]
   throw wrongUsage(`There are migrations in ${folders.join(', ')} – name the folder with --migrations.`)
 }
 

@@ -4,8 +4,8 @@ import type { Plan } from './plan'
 /** How one scheduler calls a job, in code. */
 interface Scheduler {
   readonly imports: string
-  /** The job's slot: the parameter that the scheduler passes, its type, and the slot. */
-  readonly slot?: readonly [parameter: string, type: string, slot: string]
+  /** The job's slot: `slotOf` of what the scheduler passes; or the parameter that it passes, its type, and the slot. */
+  readonly slot?: 'slotOf' | readonly [parameter: string, type: string, slot: string]
   readonly start: string
   /** Stops it at a shutdown. */
   readonly stop: string
@@ -16,17 +16,15 @@ const CRON = "'*/15 * * * *'"
 /** The schedulers in the order in which they are looked for, each as its version needs. */
 const SCHEDULERS: Readonly<Record<string, (major: number) => Scheduler>> = {
   'node-cron': (major) => ({
-    imports:
-      major < 4
-        ? "import { schedule } from 'node-cron'"
-        : "import { schedule, type TaskContext } from 'node-cron'",
-    ...(major >= 4 && { slot: ['{ date }', 'TaskContext', 'date'] }),
+    imports: "import { schedule } from 'node-cron'",
+    // Not its `date`: when execute() starts a run, that is the current time, another on each instance.
+    ...(major >= 4 && { slot: 'slotOf' }),
     start: `const job = schedule(${CRON}, send)`,
     stop: major < 4 ? 'job.stop()' : 'await job.destroy()',
   }),
   croner: (major) => ({
     imports: "import { Cron } from 'croner'",
-    ...(major >= 10 && { slot: ['job', 'Cron', 'slotOf(job)'] }),
+    ...(major >= 6 && { slot: ['job', 'Cron', 'slotOf(job)'] }),
     start: `const job = new Cron(${CRON}, send)`,
     stop: 'job.stop()',
   }),
@@ -76,10 +74,9 @@ export function usage(project: Project, plan: Plan): Usage {
   const scheduler = name === undefined ? NO_SCHEDULER : SCHEDULERS[name]?.(Number.parseInt(version, 10))
   const isTyped = isTypeScript(project)
   const { imports, slot, start, stop } = scheduler ?? NO_SCHEDULER
-  const [parameter, type, value] = slot ?? []
-  const due = `slot: (${parameter}${isTyped ? `: ${type}` : ''}) => ${value}`
-  const code = `${isTyped ? imports : imports.replace(/, type \w+/, '')}
-import { LockingTaskExecutor${value?.startsWith('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
+  const due = slot && slotLine(slot, isTyped)
+  const code = `${imports}
+import { LockingTaskExecutor${due?.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
 ${importOf(plan)}
 
 ${executorOf(plan)}
@@ -87,7 +84,7 @@ const send = executor.wrap(
   {
     name: 'report',
     lockAtMostFor: '14m',
-    ${slot ? due : "lockAtLeastFor: '1m'"},
+    ${due ?? "lockAtLeastFor: '1m'"},
     onError: console.error,
   },
   () => sendReport(),
@@ -101,9 +98,15 @@ process.once('SIGTERM', async () => {
 `
   return {
     scheduler: name && `${name} ${version}`.trim(),
-    what: 'Lock each job, and release its lock at a shutdown, where you start the jobs:',
+    what: 'Lock each job that one instance is to run, and release its lock at a shutdown, where you start the jobs:',
     code: code.trimStart(),
   }
+}
+
+function slotLine(slot: NonNullable<Scheduler['slot']>, isTyped: boolean): string {
+  if (slot === 'slotOf') return 'slot: slotOf'
+  const [parameter, type, value] = slot
+  return `slot: (${parameter}${isTyped ? `: ${type}` : ''}) => ${value}`
 }
 
 function nest(project: Project, plan: Plan): Usage {
@@ -126,7 +129,7 @@ app.enableShutdownHooks()
 `
   return {
     scheduler: hasSchedule ? `@nestjs/schedule ${project.version('@nestjs/schedule')}` : undefined,
-    what: 'Import the module, and lock each job:',
+    what: 'Import the module, and lock each job that one instance is to run:',
     code,
   }
 }
@@ -143,7 +146,11 @@ await executor.executeWithLock(
 )
 await executor.shutdown()${closing(plan)}
 `
-  return { scheduler: `bree ${project.version('bree')}`, what: 'Lock each job in its worker:', code }
+  return {
+    scheduler: `bree ${project.version('bree')}`,
+    what: 'Lock each job that one instance is to run, in its worker:',
+    code,
+  }
 }
 
 function closing({ close }: Plan, indentation = ''): string {

@@ -9,6 +9,7 @@ import {
   configurationError,
   poll,
   type Duration,
+  type Job,
   type LockConfiguration,
   type LockError,
 } from '../../core/internal'
@@ -22,7 +23,7 @@ import { raw } from '../sql'
 import { findTable, type TableFinding } from './check'
 import { tableDefinition } from './definition'
 import { inspectTable } from './inspection'
-import { parseOverdueAfter, overdueLock, type OverdueLock } from './overdue'
+import { parseExpected, overdueLock, type OverdueLock } from './overdue'
 import { readPlace, type Place } from './place'
 
 /**
@@ -105,7 +106,11 @@ export class TableOperations {
   /** @internal Reads where the table is. */
   place(): Promise<Place> {
     const { sql } = this.#table
-    const attempt = (current: Attempt): Promise<Place> => readPlace(current, this.#dialect, sql)
+    const { server } = this.#table.client
+    const attempt = async (current: Attempt): Promise<Place> => ({
+      ...(await readPlace(current, this.#dialect, sql)),
+      ...(server !== undefined && { server }),
+    })
     return this.#table.call({ isIdempotent: () => true, attempt }, 'nothing')
   }
 
@@ -116,16 +121,17 @@ export class TableOperations {
   }
 
   /**
-   * Finds the locks that have not been acquired for too long, because their jobs do not run. A paused lock is not overdue.
+   * Finds the locks that have not been acquired when they should have been, because their jobs do not run. A paused lock is not overdue.
    *
-   * @param overdueAfter for each lock, how long ago its last acquisition may be: `{ report: '25h', 'clean-up': '10m' }`
+   * @param expected for each lock, how long ago its last acquisition may be, or when its job is due: `{ report: '25h', 'clean-up': {
+   *   due: cron } }`. What `jobs` of the lock page contains fits
    * @param options whether the last run must have succeeded, and how long a run may last
-   * @returns the locks that were acquired longer ago, never, or at a time in the future, and those that violate `options`, in the
-   *   order of `overdueAfter`; an empty array if there are none
+   * @returns the locks that were acquired longer ago, not since their job was due, never, or at a time in the future, and those that violate `options`, in the
+   *   order of `expected`; an empty array if there are none
    * @throws LockError `INVALID_CONFIGURATION`
    */
   async overdue(
-    overdueAfter: Readonly<Record<string, Duration>>,
+    expected: Readonly<Record<string, Duration | Job>>,
     options: {
       /**
        * Whether a lock is also overdue if its last run is not known to have succeeded: it failed, died, was unlocked without an
@@ -142,8 +148,8 @@ export class TableOperations {
     const overdue: OverdueLock[] = []
     // One after another, so that a probe never takes more than one connection from the pool of the app. Not the whole table, which
     // may have a row for each tenant.
-    for (const [name, after] of parseOverdueAfter(overdueAfter)) {
-      const lock = overdueLock(name, after, await this.find(name), more)
+    for (const [name, each] of parseExpected(expected)) {
+      const lock = overdueLock(name, each, await this.find(name), more)
       if (lock) overdue.push(lock)
     }
     return overdue

@@ -1,4 +1,14 @@
-import { aDuration, parseLockName, optionError, type Duration } from '../../core/internal'
+import {
+  aDuration,
+  isTemporal,
+  missedAt,
+  parseJob,
+  parseLockName,
+  optionError,
+  type Duration,
+  type Job,
+  type KnownJob,
+} from '../../core/internal'
 import { isPause, type LastRun } from '../owner'
 import { foreignClock, wasAcquired, type LockRecord } from '../records'
 
@@ -6,14 +16,17 @@ import { foreignClock, wasAcquired, type LockRecord } from '../records'
 export interface OverdueLock {
   /** The lock's name. */
   readonly name: string
-  /** How long ago the last acquisition of the lock may be, in milliseconds. */
-  readonly overdueAfter: number
+  /** How long ago the last acquisition of the lock may be, in milliseconds; absent for a job that is known by its due times. */
+  readonly overdueAfter?: number
+  /** When the job was due and nobody ran it, for `missed`. */
+  readonly missedAt?: Date
   /**
+   * - `missed` the job was due more than a minute ago, its lock was free, and nobody acquired it
    * - `late` the last acquisition is longer ago, a clock that is ahead wrote its time, or the lock was never acquired
    * - `running` its run has been going on for too long
    * - `not-succeeded` its last run is not known to have succeeded; see `lastRun`
    */
-  readonly reason: 'late' | 'running' | 'not-succeeded'
+  readonly reason: 'missed' | 'late' | 'running' | 'not-succeeded'
   /** When the lock was last acquired, or the slot that it was acquired for; absent if it never was. */
   readonly lockedAt?: Date
   /**
@@ -26,40 +39,58 @@ export interface OverdueLock {
 }
 
 /**
- * @returns how long ago the last acquisition of each lock may be, in milliseconds, in the order of `overdueAfter`
+ * @returns for each lock how long ago its last acquisition may be, in milliseconds, or when its job is due, in the order of `expected`
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function parseOverdueAfter(
-  overdueAfter: Readonly<Record<string, Duration>>,
-): ReadonlyMap<string, number> {
-  if (typeof overdueAfter !== 'object' || (overdueAfter as unknown) === null)
-    throw optionError('overdueAfter', "an object with a duration for each lock, such as { report: '25h' }")
+export function parseExpected(
+  expected: Readonly<Record<string, Duration | Job>>,
+): ReadonlyMap<string, number | KnownJob> {
+  if (typeof expected !== 'object' || (expected as unknown) === null)
+    throw optionError(
+      'overdueAfter',
+      "an object with a duration or a job for each lock, such as { report: '25h' }",
+    )
   return new Map(
-    Object.entries(overdueAfter).map(([name, after]) => [
+    Object.entries(expected).map(([name, each]) => [
       parseLockName(name),
-      aDuration(after, 'overdueAfter', name),
+      typeof each === 'object' && !isTemporal(each)
+        ? parseJob(each, name)
+        : aDuration(each, 'overdueAfter', name),
     ]),
   )
 }
 
-/** Returns why the lock is overdue, or `undefined` if it is not. */
+/** Returns why the lock is overdue, or `undefined` if it is not. @param expected as `parseExpected` returns it */
 export function overdueLock(
   name: string,
-  overdueAfter: number,
+  expected: number | KnownJob,
   lock: LockRecord | undefined,
   {
     mustHaveSucceeded = false,
     runningAtMost = Infinity,
   }: { mustHaveSucceeded?: boolean | undefined; runningAtMost?: number | undefined } = {},
 ): OverdueLock | undefined {
-  if (!lock) return { name, overdueAfter, reason: 'late' }
+  const [overdueAfter, job] = typeof expected === 'number' ? [expected, {}] : [undefined, expected]
+  const found = (reason: OverdueLock['reason'], more: Partial<OverdueLock> = {}): OverdueLock => ({
+    ...{ name, ...(overdueAfter !== undefined && { overdueAfter }), reason, ...more },
+    ...(lock && lastAcquisition(lock)),
+  })
+  const missed = missedAt(job, lock)
+  if (missed !== undefined) return found('missed', { missedAt: new Date(missed) })
+  if (!lock) return overdueAfter === undefined ? undefined : found('late')
   const { lockedAt, lockedBy, now, paused, held, lastRun } = lock
   const age = now.getTime() - lockedAt.getTime()
   const runs = held && !paused && !lastRun
-  const isLate = age > overdueAfter || foreignClock(lock) > 0
-  const isUnsuccessful = mustHaveSucceeded && !runs && !isPause(lockedBy) && lastRun?.outcome !== 'succeeded'
-  const reason = runs && age > runningAtMost ? 'running' : isLate ? 'late' : 'not-succeeded'
-  if (paused || (reason === 'not-succeeded' && !isUnsuccessful)) return undefined
-  if (!wasAcquired(lock)) return { name, overdueAfter, reason }
-  return { name, overdueAfter, reason, lockedAt, age, ...(lastRun && { lastRun }) }
+  if (paused) return undefined
+  if (runs && age > runningAtMost) return found('running')
+  if (age > (overdueAfter ?? Infinity) || foreignClock(lock) > 0) return found('late')
+  const isUnsuccessful = !runs && !isPause(lockedBy) && lastRun?.outcome !== 'succeeded'
+  return mustHaveSucceeded && isUnsuccessful ? found('not-succeeded') : undefined
+}
+
+/** When the lock was acquired last, as far as its row shows. */
+function lastAcquisition(lock: LockRecord): Pick<OverdueLock, 'lockedAt' | 'age' | 'lastRun'> {
+  if (!wasAcquired(lock)) return {}
+  const { lockedAt, now, lastRun } = lock
+  return { lockedAt, age: now.getTime() - lockedAt.getTime(), ...(lastRun && { lastRun }) }
 }

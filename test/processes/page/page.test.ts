@@ -1,12 +1,13 @@
 import { createServer } from 'node:http'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, it } from '@jest/globals'
+import { LockingTaskExecutor } from '../../../src/core/internal'
 import { afterTest } from '../../after-test'
 import { listening } from '../../listening'
 import { HOSTILE } from '../../web/hostile'
 import { servePage, type PageServer } from './page-server'
-import { insertTwelve, OVERDUE_AFTER } from './rows'
-import { newPage, SCREENS, tooWideAt, violations } from './visitor'
+import { insertTwelve, knownJobs, OVERDUE_AFTER } from './rows'
+import { excessOf, newPage, SCREENS, tooWideAt, violations } from './visitor'
 
 async function serve(
   insert: (server: PageServer) => Promise<unknown> = () => Promise.resolve(),
@@ -21,7 +22,7 @@ async function serve(
 /** A page of a visitor whose browser runs no scripts, and all that it complained of. */
 async function visit(
   url: string,
-  { refreshes = true, ...options }: BrowserContextOptions & { refreshes?: boolean } = {},
+  options: BrowserContextOptions = {},
 ): Promise<{ page: Page; complaints: string[] }> {
   const page = await newPage({ javaScriptEnabled: false, ...options })
   const complaints: string[] = []
@@ -31,12 +32,6 @@ async function visit(
     if (!request.url().startsWith(new URL(url).origin) && !request.url().startsWith('data:'))
       complaints.push(request.url())
   })
-  if (!refreshes)
-    await page.route('**', async (route) => {
-      const response = await route.fetch()
-      const { refresh: _, ...headers } = response.headers()
-      await route.fulfill({ response, headers })
-    })
   await page.goto(url)
   return { page, complaints }
 }
@@ -76,9 +71,9 @@ it.each([
 ] as const)(
   '%s locks fit into windows from 320 pixels on, and load and say nothing else',
   async (_, step, insert) => {
-    const { url } = await serve(insert, { overdueAfter: OVERDUE_AFTER })
-    // With scripts, so that those of a name would run. On a busy machine it would refresh itself while its widths are measured.
-    const { page, complaints } = await visit(url, { javaScriptEnabled: true, refreshes: false })
+    const { url } = await serve(insert, { overdueAfter: OVERDUE_AFTER, jobs: knownJobs() })
+    // With scripts, so that those of a name would run.
+    const { page, complaints } = await visit(url, { javaScriptEnabled: true })
     expect(await tooWideAt(page, step)).toEqual([])
     expect(complaints).toEqual([])
   },
@@ -104,7 +99,7 @@ describe.each(SCREENS)('at $viewport.width pixels, $colorScheme', (screen) => {
     await check((await visitTitled('Shop, staging')).page, 'staging')
     const { page, complaints } = await visitTitled('Shop, production')
     const url = page.url()
-    const queries = ['', '?refresh=filter&q=a', '?refresh=off', '?q=nothing', '?page=2']
+    const queries = ['', '?refresh=filter&q=a', '?refresh=off', '?q=nothing', '?state=trouble']
     for (const query of [...queries, '?action=pause&name=thumbnails']) {
       await page.goto(url + query)
       await check(page, query)
@@ -123,7 +118,7 @@ describe.each(SCREENS)('at $viewport.width pixels, $colorScheme', (screen) => {
   it('a screen reader finds a table, its columns, and each action by the name of its lock', async () => {
     const { url } = await serve(insertTwelve, { overdueAfter: OVERDUE_AFTER })
     const { page } = await visit(url, screen)
-    const table = page.getByRole('table', { name: 'Locks' })
+    const table = page.getByRole('table', { name: 'Jobs' })
     expect(await table.getByRole('columnheader').allTextContents()).toContain('Locked at')
     expect(await table.getByRole('row').count()).toBe(13)
     // An empty cell takes no room on a phone.
@@ -148,20 +143,20 @@ it('a job is paused and resumed, and a lock released, without scripts', async ()
   await page.getByLabel('Why').fill('<b>disk is full</b>')
   await pause.click()
   expect(await page.getByRole('status').innerText()).toBe('Done. The job thumbnails is paused.')
-  expect(await texts(page, 'State')).toEqual(['paused'])
+  expect(await texts(page, 'State')).toEqual([expect.stringMatching(/^paused\n/)])
   expect(await texts(page, 'Owner')).toEqual(['paused by ann: <b>disk is full</b>'])
   expect((await server.provider.table.find('thumbnails'))?.paused).toBe(true)
 
   await page.getByRole('link', { name: 'resume thumbnails' }).click()
   await page.getByRole('button', { name: 'resume' }).click()
-  expect(await texts(page, 'State')).toEqual(['free'])
+  expect(await texts(page, 'State')).toEqual(['idle'])
 
   await page.getByRole('link', { name: 'Show all' }).click()
   await page.getByRole('link', { name: 'release import-orders' }).click()
   expect(await page.getByText('worker-58b6f/17').isVisible()).toBe(true)
   expect((await server.provider.table.find('import-orders'))?.held).toBe(true)
   await page.getByRole('button', { name: 'release' }).click()
-  expect(await texts(page, 'State')).toEqual(['free'])
+  expect(await texts(page, 'State')).toEqual(['idle'])
   expect(complaints).toEqual([])
 })
 
@@ -176,12 +171,12 @@ it('a keyboard is enough', async () => {
     await page.keyboard.press('Tab')
     seen.push(await focused())
   }
-  expect(seen).toEqual(['all 1', 'held 1', '', 'Filter', expect.stringMatching(/release/i)])
+  expect(seen).toEqual(['all 1', 'running 1', '', 'Filter', expect.stringMatching(/release/i)])
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'release' }).waitFor()
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
-  await page.getByText('free', { exact: true }).waitFor()
+  await page.getByText('idle', { exact: true }).waitFor()
   expect((await server.provider.table.find('job'))?.held).toBe(false)
 })
 
@@ -190,7 +185,7 @@ it('loads itself again, but what is typed into the filter stays, and so does the
   const { page } = await visit(server.url)
   const other = await page.context().newPage()
   await other.goto(server.url)
-  await page.getByRole('link', { name: 'Filter by name, state or owner' }).click()
+  await page.getByRole('link', { name: 'Filter by name, owner or error' }).click()
   await page.locator('[name=q]:focus').waitFor()
   await page.keyboard.type('imp')
   await insertHeld('late')(server)
@@ -199,8 +194,55 @@ it('loads itself again, but what is typed into the filter stays, and so does the
   await page.keyboard.type('ort')
   expect(await page.getByRole('searchbox').inputValue()).toBe('import')
   await page.keyboard.press('Enter')
-  await page.getByRole('link', { name: 'Filter by name, state or owner: import' }).waitFor()
-  expect(await texts(page, 'Lock')).toEqual(['import'])
+  await page.getByRole('link', { name: 'Filter by name, owner or error: import' }).waitFor()
+  expect(await texts(page, 'Job')).toEqual(['import'])
+})
+
+it('shows what is new in its place: the focus stays, and an app that does not answer is reported in the tab', async () => {
+  const server = await serve(insertHeld('job'))
+  const { page, complaints } = await visit(server.url, { javaScriptEnabled: true })
+  await page.getByRole('link', { name: 'release job' }).focus()
+  await insertHeld('new')(server)
+  await page.getByText('new', { exact: true }).waitFor({ timeout: 60_000 })
+  expect(await page.locator(':focus').getAttribute('aria-label')).toBe('release job')
+  expect(complaints).toEqual([])
+  await page.route('**', (route) => route.abort())
+  await page.getByText('The app does not answer.').waitFor({ timeout: 60_000 })
+  expect(await page.title()).toBe('No answer: All 2 jobs are well')
+})
+
+it('a job is run by hand, which a visitor sees at once', async () => {
+  const runs: unknown[] = []
+  const server = await servePage()
+  afterTest(() => server.close())
+  const executor = new LockingTaskExecutor(server.provider, { defaultLockAtMostFor: '1m' })
+  const report = executor.wrap({ name: 'report', lockAtLeastFor: 0 }, () => 'done')
+  const { url } = await serve(() => Promise.resolve(), {
+    jobs: { report: { run: (by) => (runs.push(by), report()) } },
+  })
+  const { page } = await visit(url)
+  await page.getByRole('link', { name: 'run report' }).click()
+  await page.getByLabel('Reason').fill('the archive was empty')
+  await page.getByRole('button', { name: 'run' }).click()
+  expect(await page.getByRole('status').innerText()).toBe('Done. The job report ran and succeeded.')
+  expect(runs).toEqual([{ user: 'ann', reason: 'the archive was empty' }])
+})
+
+it('two columns fit a tablet, paper has only the list, and forced colours keep borders', async () => {
+  const { page } = await visit((await serve(insertTwelve)).url, {
+    ...{ javaScriptEnabled: true, viewport: { width: 768, height: 900 } },
+  })
+  const [first, second] = await page
+    .getByRole('row')
+    .all()
+    .then((rows) => Promise.all(rows.slice(1, 3).map((row) => row.boundingBox())))
+  expect(first?.y).toBe(second?.y)
+  await page.emulateMedia({ forcedColors: 'active' })
+  expect(await page.evaluate("getComputedStyle(document.querySelector('.state')).borderTopWidth")).toBe('1px')
+  await page.emulateMedia({ media: 'print', forcedColors: 'none' })
+  await page.setViewportSize({ width: 718, height: 900 })
+  expect(await excessOf(page)).toBeLessThanOrEqual(0)
+  expect(await page.getByRole('link').filter({ visible: true }).count()).toBe(0)
 })
 
 describe('another site', () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { openBrowser, servePage } from './page-server'
-import { insertTwelve, OVERDUE_AFTER } from './rows'
+import { insertTwelve, knownJobs, OVERDUE_AFTER } from './rows'
 
 const [, , FOLDER = join(__dirname, '../../../docs/page')] = process.argv
 
@@ -12,7 +12,11 @@ const SIZES = [
 /** Draws the pictures of the guide, into another folder if that is named. */
 async function main(): Promise<void> {
   const browser = await openBrowser()
-  const server = await servePage({ overdueAfter: OVERDUE_AFTER, title: 'Shop, production' })
+  const server = await servePage({
+    overdueAfter: OVERDUE_AFTER,
+    title: 'Shop, production',
+    jobs: knownJobs(),
+  })
   try {
     await insertTwelve(server)
     for (const { prefix, width, height } of SIZES)

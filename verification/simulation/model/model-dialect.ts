@@ -22,6 +22,7 @@ export function isNotSynced({ pieces }: Sql): boolean {
  */
 export function modelDialect(shape: Shape): Dialect & Behaviour {
   const { upperCaseNames, ...dialect } = dialects[shape]
+  const { engineOf, isInTransaction, failsInTransaction, ...table } = dialect.table
   const { sqlite } = dialects
   delete dialect.hex
   return {
@@ -39,7 +40,7 @@ export function modelDialect(shape: Shape): Dialect & Behaviour {
       shape === 'sqlite'
         ? dialect.pin
         : pinByRead((lock) => sql`select 1 from ${lock.table} where ${lock.isOwnHeld} for share`),
-    table: { ...dialect.table, describe: () => DESCRIBE, types: { text: /^/, time: /^/ } },
+    table: { ...table, describe: () => DESCRIBE, types: { text: /^/, time: /^/ } },
     clockOfStatement: shape === 'mysql' || shape === 'oracle',
   }
 }

@@ -1,0 +1,72 @@
+import { CronJob, CronTime } from 'cron'
+import { Cron } from 'croner'
+import { createTask } from 'node-cron'
+import { describe, expect, it } from '@jest/globals'
+import { missedAt, parseJob, type Due, type Job } from '../../src/core/internal'
+import { afterTest } from '../after-test'
+
+const at = (text: string): Date => new Date(`2026-11-27T${text}Z`)
+const ms = (text: string): number => at(text).getTime()
+
+const hourly = (after: Date): Date => new Date((Math.floor(after.getTime() / 3_600_000) + 1) * 3_600_000)
+
+describe('due of a job', () => {
+  it.each<[string, () => Due]>([
+    ["croner's Cron", () => new Cron('0 * * * *', { paused: true, timezone: 'UTC' })],
+    ['a CronTime', () => new CronTime('0 * * * *', 'UTC')],
+    ['a CronJob', () => new CronJob('0 * * * *', () => undefined, null, false, 'UTC')],
+    ['a function', () => hourly],
+  ])('is read from %s', (_, due) => {
+    const { due: times } = parseJob({ due: due() }, 'job')
+    expect(times?.next(ms('10:20:00'))).toBe(ms('11:00:00'))
+    expect(times?.last(ms('10:20:00'))).toBe(ms('10:00:00'))
+  })
+
+  it('is read from the task of node-cron and the Job of node-schedule, which know the next time only', () => {
+    const task = createTask('0 0 1 1 *', () => undefined)
+    afterTest(() => task.destroy())
+    void task.start()
+    expect(new Date(parseJob({ due: task }, 'job').due?.next(0) ?? NaN).getMonth()).toBe(0)
+    const [first, second] = [Date.now() - 5_000, Date.now() + 60_000]
+    let next = first
+    const { due } = parseJob({ due: { nextInvocation: () => ({ getTime: () => next }) } }, 'job')
+    expect(due?.next(0)).toBe(first)
+    next = second
+    expect(due?.next(0)).toBe(second)
+    expect(due?.last(Date.now())).toBe(first)
+  })
+
+  it('is refused unless it can tell a time', () => {
+    for (const due of ['0 * * * *', {}, 5])
+      expect(() => parseJob({ due } as unknown as Job, 'job')).toThrow("due of job 'job' is not known")
+    expect(() => parseJob({ dew: hourly } as Job, 'job')).toThrow("Unknown option 'dew'")
+  })
+})
+
+describe('a due time is missed', () => {
+  const lock = (lockedAt: string, lockUntil: string, now: string, held = false) => ({
+    ...{ held, lockedAt: at(lockedAt), lockUntil: at(lockUntil), now: at(now) },
+  })
+
+  it.each([
+    ['when nobody acquired the lock', lock('09:00:00', '09:05:00', '10:02:00'), '10:00:00'],
+    ['not during the first minute after it', lock('09:00:00', '09:05:00', '10:00:59'), undefined],
+    ['not if it was acquired for it', lock('10:00:00', '10:00:01', '10:59:00'), undefined],
+    ['not while it is held', lock('09:00:00', '10:30:00', '10:02:00', true), undefined],
+    ['not if it was held then, by a run or a pause', lock('08:00:00', '10:01:00', '10:30:00'), undefined],
+    ['to the second if the lock has slots', lock('09:00:00', '09:59:58', '10:02:00'), '10:00:00'],
+    ['not if a clock that is ahead acquired it', lock('09:59:58.300', '09:59:58.400', '10:02:00'), undefined],
+  ])('%s', (_, lock, missed) => {
+    expect(missedAt(parseJob({ due: hourly }, 'job'), lock)).toBe(missed && ms(missed))
+  })
+
+  it('of a lock that was never acquired only if this process saw it', () => {
+    expect(missedAt(parseJob({ due: (after) => hourly(after) }, 'job'), undefined)).toBeUndefined()
+    let next = Date.now() - 120_000
+    const job = parseJob({ due: { getNextRun: () => new Date(next) } }, 'job')
+    const seen = next
+    next = Date.now() + 60_000
+    expect(job.due?.next(0)).toBe(next)
+    expect(job.due?.last(Date.now())).toBe(seen)
+  })
+})

@@ -1,0 +1,70 @@
+import { spawnSync } from 'node:child_process'
+import { hostname } from 'node:os'
+import { describe, expect, it } from '@jest/globals'
+import { parseJob } from '../../src/core/internal'
+import { jobView, summary, type LockRecord } from '../../src/sql/internal'
+import { lastRunOf, newOwner } from '../../src/sql/owner'
+
+const NOW = new Date('2026-11-27T10:20:00Z')
+const MINUTE = 60_000
+
+/** @param at when it was acquired, and @param until how long it is held, in minutes from now */
+function row(lockedBy: string, at: number, until: number): LockRecord {
+  const [lockedAt, lockUntil] = [at, until].map((minutes) => new Date(NOW.getTime() + minutes * MINUTE)) as [
+    Date,
+    Date,
+  ]
+  const held = until > 0
+  const lastRun = lastRunOf(lockedBy, held, lockUntil, NOW)
+  const paused = held && lockedBy.startsWith('paused by')
+  return { name: 'job', held, paused, lockedBy, lockedAt, lockUntil, now: NOW, ...(lastRun && { lastRun }) }
+}
+
+const LIVE = newOwner('host/1')
+const { pid: GONE } = spawnSync('true')
+const YEARS = 273.5 * 365.25 * 24 * 60
+
+const every = (minutes: number) =>
+  parseJob(
+    { due: (after) => new Date((Math.floor(after.getTime() / minutes / MINUTE) + 1) * minutes * MINUTE) },
+    'job',
+  )
+
+describe('a job', () => {
+  it.each([
+    ['running', 'for 4m of 10m', row(LIVE, -4, 6), {}],
+    ['idle', 'its lock is kept for 5m', row('host/1/1000+360000 succeeded', -4, 5), {}],
+    ['idle', '', row('host/1/1000 succeeded', -4, -3), {}],
+    ['idle', 'never ran', undefined, {}],
+    ['failed', '3m ago', row('host/1 threw ECONNREFUSED/1000 failed', -4, -3), {}],
+    [
+      'failed',
+      'ran 12m, longer than its lease may last',
+      row('host/1 threw LOCK_LOST/720000 succeeded', -15, -3),
+      {},
+    ],
+    ['died', '3m ago', row(LIVE, -9, -3), {}],
+    ['paused', '1h left', row('paused by ann: disk', -90, 60), { overdueAfter: MINUTE }],
+    ['late', 'limit 1m', row('host/1/1000 succeeded', -4, -3), { overdueAfter: MINUTE }],
+    ['late', 'limit 1m, it never ran', undefined, { overdueAfter: MINUTE }],
+    ['missed', 'due 20m ago, nobody ran it', row('host/1/1000 succeeded', -80, -79), { job: every(60) }],
+    ['running', 'for 12m of 2h', row(LIVE, -12, 108), { job: every(5) }],
+    ['late', 'running for 40m of 2h, several due times passed', row(LIVE, -40, 80), { job: every(10) }],
+    ['stuck', 'held until 2300', row(LIVE, -4, YEARS), {}],
+    ['stuck', 'acquired 3h ahead of the clock of the database', row('java', 180, 200), {}],
+    ['stuck', 'its process is gone, 6m left', row(newOwner(`${hostname()}/${GONE}`), -4, 6), {}],
+    ['running', 'for 4m of 10m', row(newOwner(`${hostname()}/${process.pid}/3`), -4, 6), {}],
+  ] as const)('is %s: %s', (state, why, record, expected) => {
+    expect(jobView('job', record, expected)).toMatchObject({ state, why })
+  })
+})
+
+it('the first sentence counts those that need a person', () => {
+  const states = (...all: ('idle' | 'failed')[]) => summary(all.map((state) => ({ state })))
+  expect(states()).toBe('There are no jobs yet')
+  expect(states('idle')).toBe('The only job is well')
+  expect(states('failed')).toBe('The only job needs you')
+  expect(states('idle', 'idle')).toBe('All 2 jobs are well')
+  expect(states('idle', 'failed')).toBe('1 of 2 jobs needs you')
+  expect(states('failed', 'failed', 'idle')).toBe('2 of 3 jobs need you')
+})
