@@ -78,12 +78,7 @@ export default defineConfig({
   themeConfig: {
     logo: '/mark.svg',
     // On a phone, these links are the menu.
-    nav: [
-      { text: 'Quick start', link: '/docs/guides/from-an-empty-folder' },
-      { text: 'Options', link: '/docs/options' },
-      ...contents().filter(({ text }) => text !== MAINTAINERS),
-      api,
-    ],
+    nav: [...contents().filter(({ text }) => text !== MAINTAINERS), api],
     ...(repository && { socialLinks: [{ icon: 'github', link: repository }] }),
     search: { provider: 'local', options: { miniSearch: searchOptions } },
     outline: [2, 3],

@@ -4,7 +4,9 @@ export const searchOptions = {
     // Keep an error code as one word. The title of a page about an exported name has that name once more, marked.
     tokenize: (text: string, field?: string) => {
       const [, name] =
-        (field === 'title' && /^(?:Class|Function|Interface|Type Alias|Variable): (\w+)/.exec(text)) || []
+        (field === 'title' &&
+          /^(?:(?:Abstract )?Class|Function|Interface|Type Alias|Variable): (\w+)/.exec(text)) ||
+        []
       return [...text.split(/[^\p{L}\p{N}_]+/u), ...(name === undefined ? [] : [`exactly=${name}`])]
     },
   },
@@ -33,8 +35,8 @@ export const searchOptions = {
       const isOption =
         /^(lockat|defaultlockat|keepalive|untilsucceeded|timelimit|onskip|onerror|namedstatements|lockedby)/
       const isError = /^(table_m|invalid_c|database_e|not_locked|skipped$|lock_lost)/
-      if (isOption.test(term)) return id.includes('/docs/options#a') ? 20 : 1
-      if (isError.test(term)) return id.includes('/docs/options#errors') ? 20 : 1
+      if (isOption.test(term)) return id.includes('/docs/options#a') ? 4 : 1
+      if (isError.test(term)) return id.includes('/docs/options#errors') ? 4 : 1
       return 1
     },
   },

@@ -123,7 +123,7 @@ export class Lease {
     return Math.max(0, this.left())
   }
 
-  /** Returns the same, but after the end of the lease how long it is over, as a negative number. */
+  /** @internal Returns the same, but after the end of the lease how long it is over, as a negative number. */
   left(): number {
     return this.#until - this.#clock.now()
   }

@@ -103,7 +103,7 @@ class RenderingSession implements SqlSession {
 
   async execute(statement: Sql, values: SqlValues, wants: keyof StatementResult): Promise<StatementResult> {
     const { driver, texts, session } = this
-    const text = texts.get(statement) ?? render(statement, driver.placeholder)
+    const text = texts.get(statement) ?? rendered(driver, statement, driver.placeholder)
     texts.set(statement, text)
     const bound: Bound[] = []
     let arePlain = true
@@ -127,6 +127,14 @@ class RenderingSession implements SqlSession {
   }
 }
 
+function rendered(
+  { settled = (text) => text }: Driver,
+  statement: Sql,
+  placeholder: Driver['placeholder'],
+): string {
+  return settled(render(statement, placeholder))
+}
+
 /** @param sent whether the statement may have been sent: otherwise there was no connection for it */
 function asDriverError(
   { errorCode, notSent, lasts }: Driver,
@@ -140,12 +148,13 @@ function asDriverError(
 
 /** Returns the SQL of a statement and the values to bind, for a driver that writes some strings in ASCII. */
 function withLiterals(
-  { placeholder, inAscii }: Driver,
+  driver: Driver,
   statement: Sql,
   bound: readonly Bound[],
 ): [text: string, values: Bound[]] {
+  const { placeholder, inAscii } = driver
   const values: Bound[] = []
-  const text = render(statement, (position) => {
+  const text = rendered(driver, statement, (position) => {
     const value = bound[position] ?? null
     const plain = { sql: placeholder(position), value }
     const written = PLAIN.test(String(value)) ? plain : (inAscii?.(String(value), plain.sql) ?? plain)

@@ -1,5 +1,5 @@
 import { activeLock, type ActiveLock, clientError } from '../core/internal'
-import { guardTransaction, rowToPin } from '../sql/internal'
+import { guardTransaction, outsideError, rowToPin } from '../sql/internal'
 import { adapterOf, isOfTransaction, type RawClientLike } from './prisma-client'
 import { prismaSqlClient } from './prisma-sql-client'
 
@@ -39,8 +39,8 @@ export async function guard(
   if (!row) return
   const client = transaction as RawClientLike
   if (!isOfTransaction(client) || typeof client.$queryRawUnsafe !== 'function') {
-    throw clientError(
-      'guard needs an open transaction – pass the client that the transaction passes to its callback. For Prisma 8, import guard from shedlock-orm/prisma-8.',
+    throw outsideError(
+      'pass the client that the transaction passes to its callback. For Prisma 8, import guard from shedlock-orm/prisma-8.',
     )
   }
   if (WITHOUT_TRANSACTIONS.test(adapterOf(client)?.adapterName ?? '')) {

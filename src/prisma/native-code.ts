@@ -1,5 +1,5 @@
 import { drivers, isNotPrepared, type Driver } from '../drivers/internal'
-import type { DialectName } from '../sql/internal'
+import { sqliteCode, type DialectName } from '../sql/internal'
 
 /** An error as Prisma throws it, or as a driver adapter throws it when it is called without Prisma. */
 interface PrismaErrorLike {
@@ -130,17 +130,6 @@ function driverError(dialect: DialectName, error: unknown): object | undefined {
   return AS_DRIVER_ERROR[dialect]?.(code, adapter ? adapter.originalMessage : meta?.message)
 }
 
-/** libsql and the Rust engine report codes as numbers: https://www.sqlite.org/rescode.html */
-const SQLITE_CODES: Readonly<Record<string, string>> = {
-  '5': 'SQLITE_BUSY',
-  '261': 'SQLITE_BUSY_RECOVERY',
-  '517': 'SQLITE_BUSY_SNAPSHOT',
-  '6': 'SQLITE_LOCKED',
-  '262': 'SQLITE_LOCKED_SHAREDCACHE',
-  '1555': 'SQLITE_CONSTRAINT_PRIMARYKEY',
-  '2067': 'SQLITE_CONSTRAINT_UNIQUE',
-}
-
 type AsDriverError = (code: string, message: unknown) => object
 
 const asPostgresError: AsDriverError = (code, message) => ({ severity: 'ERROR', code, message })
@@ -152,7 +141,7 @@ const AS_DRIVER_ERROR: Partial<Record<DialectName, AsDriverError>> = {
   cockroachdb: asPostgresError,
   mysql: asMysqlError,
   mariadb: asMysqlError,
-  sqlite: (code) => ({ code: SQLITE_CODES[code] ?? code }),
+  sqlite: (code) => ({ code: /^\d+$/.test(code) ? sqliteCode(code) : code }),
   mssql: (number) => ({
     code: 'EREQUEST',
     number: Number(number),

@@ -18,6 +18,7 @@ export function prismaSqlClient(dialect: DialectName, use: UseClient, named = fa
   const driver = {
     placeholder: placeholderOf(dialect),
     inAscii: drivers[dialect].inAscii,
+    settled: drivers[dialect].settled,
     ...errorsOf(dialect),
   }
   return sqlClient(driver, async (text, values, { parameters }, wants) => {

@@ -21,13 +21,16 @@ export function checkColumn(column: string, rows: readonly SqlRow[]): void {
     )
 }
 
+/** The key of `UNFIT` for a session with a clock of its own. */
+export const MOVED_CLOCK = 2
 /** The key of `UNFIT` for a connection with an open transaction. */
 export const IN_TRANSACTION = 3
 
 /** What an app may have set in a session, so that a lock would not be kept, by the value of the column `unfit`; 0 if nothing. */
 export const UNFIT: Readonly<Record<number, string>> = {
   1: 'Autocommit is off, so no other session would see the lock – switch autocommit on for this user or pool.',
-  2: 'This session has a clock of its own, which is not that of other sessions, so two callers could hold one lock – let the app run set timestamp = default before it gives a connection back to its pool.',
+  [MOVED_CLOCK]:
+    'This session has a clock of its own, which is not that of other sessions, so two callers could hold one lock – let the app run set timestamp = default before it gives a connection back to its pool.',
   [IN_TRANSACTION]:
     'This connection has an open transaction, whose rollback would undo the lock – let the app commit or roll back before it gives a connection back to its pool.',
 }
@@ -44,7 +47,7 @@ export function unfitError(why: number, lockName?: string, cause?: unknown): Loc
 export function unchangedError(lockName: string | undefined): LockError {
   return new LockError(
     'DATABASE_ERROR',
-    'The database changed no row for this lock, although the row is there and the lock is still held – a policy for row-level security, a rule, a trigger, or a session with autocommit off prevents it. Let this user update all rows of the lock table; provider.table.check() reports what is in the way.',
+    'The database changed no row for this lock, although the row is there and the lock is still held. Something prevents it: for example a policy for row-level security, a rule, a trigger, or a session with autocommit off – find it with provider.table.check(), and let this user update all rows of the lock table.',
     { lockName },
   )
 }
@@ -59,7 +62,7 @@ export interface CallLimits {
 }
 
 const NO_ANSWER =
-  'check whether the connection pool is exhausted (a lock needs a connection of its own besides those of open transactions), connections cannot be opened or have fallen silent (limit both: connectTimeoutMS of TypeORM, connectionTimeoutMillis and query_timeout of pg, socketTimeout of mariadb), the client cannot log in (mariadb on MySQL without TLS: allowPublicKeyRetrieval), the database is blocked, or it is waiting for a synchronous standby that is down.'
+  'check whether the connection pool is exhausted (a lock needs a connection of its own besides those of open transactions), connections cannot be opened or have fallen silent (limit both: connectTimeoutMS of TypeORM, connectionTimeoutMillis and query_timeout of pg, socketTimeout of mariadb), the client cannot log in (mariadb on MySQL without TLS: allowPublicKeyRetrieval), the table is locked, by a migration for example, the database is blocked, or it is waiting for a synchronous standby that is down.'
 const LEASE_IS_OVER = 'no more was left of its lease. Extend it earlier, or make lockAtMostFor longer.'
 
 /** Creates the error for a call without an answer. */

@@ -12,6 +12,11 @@ export interface Driver {
   readonly inAscii?:
     ((text: string, placeholder: string) => { readonly sql: string; readonly value?: string }) | undefined
   /**
+   * Writes settings into a statement that hold for it alone: how long the server may wait for a lock on its table, such as that of a
+   * migration, and that it returns all rows. Default: the session's settings hold.
+   */
+  readonly settled?: ((text: string) => string) | undefined
+  /**
    * Returns the server's code for an error of this driver, as a string.
    *
    * @returns `undefined` if the error is not an answer of the server, or leaves open whether the statement was executed
@@ -26,7 +31,7 @@ export interface Driver {
 /** The properties that the drivers set on their errors. */
 export type ErrorLike = Partial<
   Record<'name' | 'message' | 'code' | 'errno' | 'number' | 'class' | 'severity' | 'sqlState', unknown> &
-    Record<'details' | 'errors', unknown>
+    Record<'details' | 'errors' | 'errcode', unknown>
 >
 
 /** Codes that occur only while connecting; others also occur when a connection breaks. */

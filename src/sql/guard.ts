@@ -1,6 +1,7 @@
 import {
   acquisitionOf,
   activeLock,
+  clientError,
   doAllAssertsPass,
   inMemory,
   configurationError,
@@ -9,8 +10,14 @@ import {
   type ActiveLock,
 } from '../core/internal'
 import { Attempt } from './calls'
+import { MOVED_CLOCK, unfitError } from './database-errors'
+import { dialectNamed } from './dialects'
 import { LockRow } from './lock-row'
+import type { LockTable } from './lock-table'
+import { title } from './names'
+import { COLUMN, readNumber } from './results'
 import { DriverError, type SqlClient } from './session'
+import { parameter, type LockValues, type Sql } from './sql'
 
 /**
  * Returns the row behind a lock, which a guard has to pin; `undefined` in unit tests, for a lock in memory that is still held.
@@ -55,7 +62,41 @@ export async function guard(
   lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
   const row = await rowToPin(lock)
-  if (row) await guardTransaction(transaction, row)
+  if (!row) return
+  await guardTransaction(transaction, row)
+  await expectTransaction(transaction, row)
+}
+
+/** Creates the error for a guard outside of a transaction. @param advice what to pass */
+export function outsideError(advice: string): LockError {
+  return clientError(`guard needs an open transaction – ${advice}`)
+}
+
+/**
+ * Checks that the pin and this statement are in one transaction, as far as the database can tell.
+ *
+ * @throws LockError `INVALID_CLIENT`
+ */
+async function expectTransaction(transaction: SqlClient, { table }: LockRow): Promise<void> {
+  const { isInTransaction, failsInTransaction } = dialectNamed(table.dialect.name).table
+  const attempt = new Attempt(transaction, {})
+  const outside = outsideError(
+    'pass a client that runs its statements inside the transaction, on its connection, and call guard before the commit.',
+  )
+  if (isInTransaction) {
+    const [row = {}] = await attempt.query(isInTransaction)
+    const isOpen = readNumber(row, COLUMN.isOpen)
+    if (isOpen === 1) return
+    if (isOpen === 0) throw outside
+  }
+  if (!failsInTransaction) return
+  try {
+    await attempt.execute(failsInTransaction, {}, 'changed')
+  } catch {
+    // As expected. A database without the statement cannot tell.
+    return
+  }
+  throw outside
 }
 
 /**
@@ -67,16 +108,16 @@ export async function guard(
  */
 export async function guardTransaction(transaction: SqlClient, row: LockRow): Promise<void> {
   const { table, name: lockName, lockedBy } = row
-  const { kind, statement } = table.statements.pin
   recordGuard(row)
   const attempt = new Attempt(transaction, {}, lockName)
   const values = { name: lockName, lockedBy }
-  let pinned: number
   try {
-    pinned =
-      kind === 'read'
-        ? (await attempt.query(statement, values)).length
-        : await attempt.changes(statement, values)
+    await expectRowLocks(attempt, table)
+    const { pin, pinOwn } = table.statements
+    if (await pins(attempt, pin, values)) return
+    await expectServerClock(attempt, table)
+    // The snapshot of the transaction may have an earlier lease, which is over although the lock was extended.
+    if ((await attempt.changes(pinOwn, values)) > 0 && (await pins(attempt, pin, values))) return
   } catch (error) {
     if (!(error instanceof DriverError)) throw error
     const { code, message, cause } = error
@@ -84,16 +125,52 @@ export async function guardTransaction(transaction: SqlClient, row: LockRow): Pr
     throw new LockError(
       'DATABASE_ERROR',
       `The guard of lock '${lockName}' failed in the database: ${message}`,
-      {
-        lockName,
-        cause,
-      },
+      { lockName, cause },
     )
   }
-  if (pinned > 0) return
   throw new LockError(
     'LOCK_LOST',
     `As far as this transaction can see, lock '${lockName}' is no longer held – roll it back, because another instance may hold the lock.`,
     { lockName },
   )
+}
+
+async function pins(
+  attempt: Attempt,
+  { kind, statement }: LockTable['statements']['pin'],
+  values: LockValues,
+): Promise<boolean> {
+  if (kind === 'write') return (await attempt.changes(statement, values)) > 0
+  return (await attempt.query(statement, values)).length > 0
+}
+
+/** @throws LockError `INVALID_CLIENT` if the session has a clock of its own, by which a lock may look as if it were lost, or held */
+async function expectServerClock(attempt: Attempt, { dialect, statements }: LockTable): Promise<void> {
+  if (!dialect.unfit) return
+  // A server that stood still during the statement looks as if its session had another clock.
+  for (let reading = 0; reading < 2; reading++) {
+    const { rows } = await attempt.execute(statements.now, {}, 'rows')
+    if (readNumber(rows[0] ?? {}, COLUMN.unfit) !== MOVED_CLOCK) return
+  }
+  throw unfitError(MOVED_CLOCK, attempt.lockName)
+}
+
+/** Those whose rows are known to be locked until a transaction ends. */
+const withRowLocks = new WeakSet<LockTable>()
+
+/** @throws LockError `TABLE_MISMATCH` if the engine of the table has no transactions, so that nothing would be pinned */
+async function expectRowLocks(attempt: Attempt, table: LockTable): Promise<void> {
+  const { engineOf } = dialectNamed(table.dialect.name).table
+  if (!engineOf || withRowLocks.has(table)) return
+  const { schema = null, names } = table.sql
+  const statement: Sql = engineOf(parameter('schema'), parameter('table'))
+  const rows = await attempt.query(statement, { schema, table: names.tableName })
+  const other = rows.find(({ engine }) => engine !== null && engine !== 'InnoDB')
+  if (other)
+    throw new LockError(
+      'TABLE_MISMATCH',
+      `Table '${title(names)}' has the engine ${String(other['engine'])}, whose rows no transaction keeps locked, so it cannot guard one – run: alter table ${names.tableName} engine = InnoDB`,
+      { lockName: attempt.lockName },
+    )
+  withRowLocks.add(table)
 }

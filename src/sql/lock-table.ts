@@ -40,6 +40,8 @@ export class LockTable implements Database {
   readonly pool: Pool
   /** `found`: its schema is known; `right`: it has the right columns, too. */
   #known: 'nothing' | 'found' | 'right'
+  /** The check that is under way. */
+  #checking: { readonly attempt: Attempt; readonly result: Promise<LockError | undefined> } | undefined
   /** The table where it was found. */
   sql: TableSql
   tableKey: string
@@ -99,12 +101,33 @@ export class LockTable implements Database {
     }
   }
 
-  /** @returns why the lock cannot be kept in this table */
+  /**
+   * Checks the table, or waits for a check that is under way: the first calls of many locks would otherwise send one each.
+   *
+   * @returns why the lock cannot be kept in this table
+   */
   async #check(attempt: Attempt, cause: unknown): Promise<LockError | undefined> {
+    // An attempt that was given up may never be answered.
+    while (cause === undefined && this.#checking && !this.#checking.attempt.isGivenUp) {
+      const problem = await this.#checking.result.catch(() => 'unknown' as const)
+      if (problem === undefined) return undefined
+      // Its error names another lock.
+      if (problem !== 'unknown') return this.#find(attempt, cause)
+    }
+    const checking = { attempt, result: this.#find(attempt, cause) }
+    this.#checking = checking
+    try {
+      return await checking.result
+    } finally {
+      if (this.#checking === checking) this.#checking = undefined
+    }
+  }
+
+  async #find(attempt: Attempt, cause: unknown): Promise<LockError | undefined> {
     const before = this.sql
     const { sql = this.named, problem } = await this.check.find(attempt, before, cause)
     // Another call was faster, and its session found another table.
-    if (this.sql !== before && this.sql.schema !== sql.schema) return this.#check(attempt, cause)
+    if (this.sql !== before && this.sql.schema !== sql.schema) return this.#find(attempt, cause)
     if (this.sql.schema !== sql.schema) {
       this.sql = sql
       this.tableKey = render(sql.table)

@@ -24,6 +24,8 @@ export const COLUMN = {
   isHeld: 'is_held',
   /** The database's clock. */
   now: 'now',
+  /** Whether a transaction is open: 1 or 0; -1 if the server does not say. */
+  isOpen: 'is_open',
 } as const
 
 export type Column = (typeof COLUMN)[keyof typeof COLUMN]

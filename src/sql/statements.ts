@@ -1,5 +1,6 @@
 import { LAST_TIME } from '../core/internal'
 import type { AcquireStep } from './acquire'
+import { MOVED_CLOCK } from './database-errors'
 import type { LockDialect } from './dialect'
 import {
   as,
@@ -12,6 +13,7 @@ import {
   type Update,
 } from './expressions'
 import type { TableSql } from './names'
+import { pinByWrite } from './pin'
 import { COLUMN } from './results'
 import { parameter, raw, sql, type Sql } from './sql'
 
@@ -96,13 +98,20 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
     /** Returns a row unless another session has locked that of the lock. */
     rowIfUnlocked: dialect.rowIfUnlocked?.(lock) ?? sql`select 1 as shedlock_one ${oneRow}`,
     /** Runs in the caller's own transaction. */
-    pin: dialect.pin(lock),
+    pin: dialect.pin({ ...lock, isOwnHeld: sql`${lock.isOwnHeld}${isByServerClock(dialect)}` }),
+    /** If that found nothing: writes the row as it is, which fails if it has changed since the snapshot of the transaction. */
+    pinOwn: pinByWrite({ ...lock, isOwnHeld: lock.isOwn }).statement,
     list: readLocks(dialect, lock, sql`1 = 1`, sql`order by ${lock.name}`),
     /** Reads the row whose name is equal to this name by the rules of the database. */
     find: readLocks(dialect, lock, isNamed),
     /** Reads the database's clock in milliseconds since 1970. */
     now: sql`select ${dialect.epochMilliseconds(now)} ${as(dialect, COLUMN.now)}${unfitColumn(dialect)} ${oneRow}`,
   }
+}
+
+/** Ends a condition that compares a time with the clock of the session, which may be another one than the server's. */
+function isByServerClock({ unfit }: LockDialect): Sql {
+  return unfit ? sql` and ${unfit} <> ${raw(String(MOVED_CLOCK))}` : sql``
 }
 
 /**

@@ -1,5 +1,5 @@
-import { activeLock, type ActiveLock, clientError } from '../core/internal'
-import { guardTransaction, rowToPin } from '../sql/internal'
+import { activeLock, type ActiveLock } from '../core/internal'
+import { guardTransaction, outsideError, rowToPin } from '../sql/internal'
 import type { QueryRunnerLike } from './data-source-like'
 import { givenQueryRunner } from './query-runner-client'
 
@@ -31,8 +31,8 @@ export async function guard(
   if (!row) return
   const queryRunner = 'connect' in transaction ? transaction : transaction.queryRunner
   if (!queryRunner?.isTransactionActive) {
-    throw clientError(
-      'guard needs an open transaction – pass the EntityManager that dataSource.transaction passes to its callback, or a QueryRunner after startTransaction.',
+    throw outsideError(
+      'pass the EntityManager that dataSource.transaction passes to its callback, or a QueryRunner after startTransaction.',
     )
   }
   await guardTransaction(givenQueryRunner(queryRunner, row.table.dialect.name), row)

@@ -7,9 +7,25 @@ import { Preparation, runText, type DriverConnection } from './run-statement'
 
 // Everything that is special about pg.
 
+/** What this library uses of the protocol below a pg client. */
+interface PgConnectionLike {
+  readonly parsedStatements?: object
+  readonly stream?: Partial<Socket>
+  connect?(port: number | string | undefined, host?: string): void
+  cancel?(processID: number, secretKey: unknown): void
+  on?(event: 'connect' | 'error' | 'end', listener: () => void): unknown
+}
+
 /** What this library uses of a pg client. Aurora's Data API has none of it; pg-native has no `parsedStatements`. */
 interface PgClientLike {
-  readonly connection?: { readonly parsedStatements?: object; readonly stream?: Partial<Socket> }
+  readonly connection?: PgConnectionLike
+  readonly host?: string
+  readonly port?: number
+  /** What the server asks of those who cancel a statement. */
+  readonly processID?: number | null
+  readonly secretKey?: unknown
+  /** Whether no statement is under way. */
+  readonly readyForQuery?: boolean | null
   query(statement: 'begin' | { name: string; text: string; values: unknown[] }): Promise<{
     rows: SqlRow[]
     rowCount: number | null
@@ -28,9 +44,31 @@ interface PgClientLike {
 export function endPgClient(connection: object): void {
   const client = connection as PgClientLike
   if (!client.end) return
+  cancel(client)
   client.query('begin').catch(() => undefined)
   client.end().catch(() => undefined)
   client.connection?.stream?.destroy?.()
+}
+
+/** In milliseconds: a host that is silent does not answer this either. */
+const CANCELS_WITHIN = 1_000
+
+/**
+ * Asks the server to cancel the client's statement, by a connection of its own, as the protocol demands. Otherwise the server does not
+ * notice that nobody is connected any more while the statement waits for a lock, and keeps its session until it gets the lock.
+ * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS
+ */
+function cancel({ connection, host, port, processID, secretKey, readyForQuery }: PgClientLike): void {
+  if (!connection?.cancel || !processID || readyForQuery) return
+  const canceling = new (connection.constructor as new () => PgConnectionLike)()
+  const close = () => canceling.stream?.destroy?.()
+  canceling.on?.('connect', () => canceling.cancel?.(processID, secretKey))
+  canceling.on?.('end', close)
+  canceling.on?.('error', close)
+  if (host?.startsWith('/')) canceling.connect?.(`${host}/.s.PGSQL.${port}`)
+  else canceling.connect?.(port, host)
+  canceling.stream?.unref?.()
+  time.after(CANCELS_WITHIN, close, false)
 }
 
 /** What this library uses of TypeORM's driver: pg's pool, and its clients, which pg does not document. */

@@ -1,5 +1,5 @@
 import { clientError, type LockError } from '../core/internal'
-import { drivers, sqlClient } from '../drivers/internal'
+import { drivers, sqlClient, type Driver } from '../drivers/internal'
 import {
   DriverError,
   idleConnection,
@@ -67,6 +67,12 @@ type RunInTurn = (
   wants: keyof StatementResult,
 ) => StatementResult | Promise<StatementResult>
 
+/** These libraries run in this process, so they always answer. Some errors have no code, such as those of sql.js. */
+const inProcess: Driver = {
+  ...drivers.sqlite,
+  errorCode: (error) => drivers.sqlite.errorCode(error) ?? 'SQLITE_ERROR',
+}
+
 // Not the function pragma_database_list, because a select reads the schema, and waits for a writer with the app's own patience.
 const READ_FILE = 'pragma database_list'
 
@@ -108,7 +114,7 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
     return { run, close: () => opened.close(() => undefined) }
   }
   const use = idleConnection(open, ({ close }) => close())
-  const client = sqlClient(drivers.sqlite, async (text, values, _, wants) => {
+  const client = sqlClient(inProcess, async (text, values, _, wants) => {
     const unusable = uninitialisedError(dataSource)
     if (unusable) throw unusable
     const { databaseConnection: opened } = driver()

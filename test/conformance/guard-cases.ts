@@ -4,6 +4,7 @@ import { LockingTaskExecutor, type Lock } from '../../src/core/internal'
 import type { DialectName, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql/internal'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
+import { lockError } from '../lock-error'
 
 const job = { name: 'job', lockAtMostFor: '1m' }
 /** What runs a statement. */
@@ -35,6 +36,7 @@ interface GuardOptions {
   readonly failure: (level: string) => object | undefined
 }
 
+const FUTURE: Partial<Record<DialectName, string>> = { oracle: "timestamp '2100-01-01 00:00:00'" }
 const PAST: Partial<Record<DialectName, string>> = { oracle: "timestamp '2020-01-01 00:00:00'" }
 
 /** What tests of the guard begin with. */
@@ -60,6 +62,10 @@ export function guardSteps(client: () => GuardedClient, dialect: DialectName) {
     expire: () => {
       const past = PAST[dialect] ?? "'2020-01-01 00:00:00.000'"
       return client().query(`update shedlock set lock_until = ${past} where name = 'job'`)
+    },
+    prolong: () => {
+      const future = FUTURE[dialect] ?? "'2100-01-01 00:00:00.000'"
+      return client().query(`update shedlock set lock_until = ${future} where name = 'job'`)
     },
     untilOver,
     /** Stays open beyond the lease, for long enough that a successor that is let through is seen. */
@@ -89,7 +95,10 @@ export function guardSteps(client: () => GuardedClient, dialect: DialectName) {
 /** What the guard promises through either ORM. */
 export function guardCases(client: () => GuardedClient, options: GuardOptions): void {
   const { dialect, shared, letsWait, levels, failure } = options
-  const { work, worked, taken, steal, expire, outlast, whenTaken, expectFree } = guardSteps(client, dialect)
+  const { work, worked, taken, steal, expire, prolong, outlast, whenTaken, expectFree } = guardSteps(
+    client,
+    dialect,
+  )
 
   beforeEach(async () => {
     await client().query('delete from work')
@@ -180,6 +189,27 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
       expect(await worked()).toBe(0)
     })
 
+    it('does not call the lock lost whose earlier lease is over in the snapshot', async () => {
+      const lock = await taken()
+      await expire()
+      const attempt = (extend: () => Promise<unknown>) =>
+        client().transaction(async (transaction) => {
+          await transaction.query('select * from work')
+          await work(transaction)
+          await extend()
+          await transaction.guard(lock)
+        }, level)
+      const first = attempt(async () => prolong())
+      const serializes = failure(level)
+      if (serializes) {
+        await expect(first).rejects.toMatchObject(serializes)
+        await attempt(() => Promise.resolve())
+      } else {
+        await first
+      }
+      expect(await worked()).toBe(1)
+    })
+
     it('commits when the lock was extended after the snapshot, at the latest when it is run again', async () => {
       const lock = await taken()
       const attempt = (extend: () => Promise<unknown>) =>
@@ -199,6 +229,40 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
       }
       expect(await worked()).toBe(1)
     })
+  })
+
+  const isMysql = dialect === 'mysql' || dialect === 'mariadb'
+  itIf(isMysql, 'a clock of the session')('is refused in a session with a clock of its own', async () => {
+    const lock = await taken()
+    for (const seconds of [3600, -3600]) {
+      const transaction = client().transaction(async (transaction) => {
+        await work(transaction)
+        await transaction.query(`set timestamp = unix_timestamp() + ${seconds}`)
+        await transaction.guard(lock).finally(() => transaction.query('set timestamp = default'))
+      })
+      await expect(transaction).rejects.toEqual(lockError('INVALID_CLIENT', /set timestamp/))
+    }
+    expect(await worked()).toBe(0)
+  })
+
+  const engines = dialect === 'mariadb' ? ['MyISAM', 'MEMORY', 'Aria'] : ['MyISAM', 'MEMORY']
+  itIf(isMysql, 'engines')('is refused on a table of an engine without transactions', async () => {
+    const rebuilt = (engine: string) => client().query(`alter table shedlock engine = ${engine}`)
+    try {
+      for (const engine of engines) {
+        await rebuilt(engine)
+        const lock = await taken()
+        const transaction = client().transaction(async (transaction) => {
+          await work(transaction)
+          await transaction.guard(lock)
+        })
+        await expect(transaction).rejects.toEqual(lockError('TABLE_MISMATCH', engine))
+        await lock.unlock()
+      }
+    } finally {
+      await rebuilt('InnoDB')
+    }
+    expect(await worked()).toBe(0)
   })
 
   itIf(dialect === 'postgres', 'PostgreSQL')(

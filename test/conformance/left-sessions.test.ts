@@ -127,3 +127,15 @@ describeBackends(mysqlLike)('a connection by $title with a clock of its own', (e
       await eventually(async () => expect(await client.table.isHeld(name)).toBe(false))
   })
 })
+
+describeBackends(mysqlLike)('a connection by $title with a limit of rows', (each) => {
+  it.each([0, 1])('of %p finds the table, and lists all locks', async (limit) => {
+    const { client, leave } = await opened(each)
+    await leave(`set sql_select_limit = ${limit}`)
+    const provider = client.createProvider()
+    for (const name of ['one', 'two']) expect(await provider.lock({ ...job, name })).toBeDefined()
+    expect((await provider.table.list()).map(({ name }) => name)).toEqual(['one', 'two'])
+    expect(await provider.table.check()).toEqual([])
+    await leave('set sql_select_limit = default')
+  })
+})

@@ -1,7 +1,18 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockError } from '../../src/core/internal'
 import { drivers, isNotPrepared, sqlClient, type RunStatement } from '../../src/drivers/internal'
-import { DriverError, parameter, sql, type StatementResult } from '../../src/sql/internal'
+import {
+  dialects,
+  DriverError,
+  parameter,
+  sql,
+  SqlLockProvider,
+  tableDefinition,
+  type StatementResult,
+} from '../../src/sql/internal'
+import { lockError } from '../lock-error'
+import { onSqlite, type SqliteFile } from './on-sqlite'
+import { openMemory } from '../backends/open-database'
 import { senderOf } from '../statement-sender'
 
 const statement = sql`update shedlock set lock_until = ${parameter('slot')} where name = ${parameter('name')}`
@@ -78,6 +89,35 @@ describe('a SQL client', () => {
       sent: true,
       cause: error,
     })
+  })
+
+  it.each([
+    [{ code: 'SQLITE_FULL' }, 'SQLITE_FULL'],
+    [{ code: 'ERR_SQLITE_ERROR', errcode: 5 }, 'SQLITE_BUSY'],
+    [{ code: 'ERR_SQLITE_ERROR', errcode: 1 }, 'SQLITE_ERROR'],
+    // Of the network, of a proxy in front of libsql, and of the app's own code.
+    [{ code: 'ECONNRESET' }, undefined],
+    [{ code: 'HRANA_WEBSOCKET_ERROR' }, undefined],
+    [{}, undefined],
+  ])('takes no error for an answer of SQLite that may be another: %p', async (properties, code) => {
+    const failing = sending(drivers.sqlite, () => Promise.reject(Object.assign(new Error('no'), properties)))
+    await expect(failing.query(statement, {})).rejects.toMatchObject({ code, sent: true })
+  })
+
+  it('releases a lock on SQLite that was acquired although its client failed', async () => {
+    const dataSource = await openMemory()
+    const { databaseConnection: file } = dataSource.driver as unknown as { databaseConnection: SqliteFile }
+    for (const text of tableDefinition(dialects.sqlite).up) file.exec(text)
+    const failures = [new Error('fetch failed')]
+    const answered = async (): Promise<void> => {
+      const failure = failures.pop()
+      if (failure) await Promise.reject(failure)
+    }
+    const provider = new SqlLockProvider(onSqlite(file, answered), dialects.sqlite)
+    const job = { name: 'job', lockAtMostFor: '10m' }
+    await expect(provider.lock(job)).rejects.toEqual(lockError('DATABASE_ERROR', 'fetch failed'))
+    await provider.drain()
+    expect(await provider.lock(job)).toBeDefined()
   })
 
   // Repeating these helps as soon as another client has left, unlike a wrong password.

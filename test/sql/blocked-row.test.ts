@@ -108,6 +108,13 @@ describeBackends(clients)('a row that another transaction keeps locked, by $titl
       },
     ],
     [
+      'a slot whose last run failed',
+      async (name) => {
+        await (await acquired(name, 1)).unlock({ outcome: 'failed' })
+        return () => provider.lock({ name, lockAtMostFor, slot: 1, untilSucceeded: true })
+      },
+    ],
+    [
       'a pause',
       async (name) => {
         await free(name)
@@ -146,12 +153,15 @@ describeBackends(clients)('a row that another transaction keeps locked, by $titl
     await work()
   })
 
-  it.each([undefined, 1])('is released in the background once it is free, with the slot %s', async (slot) => {
-    const name = `released ${slot ?? 'without'}`
+  it.each([
+    ['a run', undefined, 'succeeded'],
+    ['a slot', 1, 'succeeded'],
+    ['a slot that nothing used', 1, 'unused'],
+  ] as const)('is released in the background once it is free, after %s', async (name, slot, outcome) => {
     const lock = await provider.lock({ name, lockAtMostFor, slot })
     assert(lock)
     const unblock = await blockRow(client.observer, name)
-    await expectBusy(() => lock.unlock())
+    await expectBusy(() => lock.unlock({ outcome }))
     await unblock()
     await eventually(async () => expect(await client.table.isHeld(name)).toBe(false))
   })

@@ -29,6 +29,8 @@ const SENT: Readonly<Record<keyof LockStatements, string>> = {
   rowIfUnlocked:
     'After an update that changed nothing: returns a row unless another session has locked the row.',
   pin: "Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.",
+  pinOwn:
+    'After a guard that found nothing: writes the row as it is. It fails if the row has changed since the snapshot of the transaction.',
   list: 'Reads all locks: `table.list`, the page and the command line.',
   find: 'Reads one lock: `table.find`, and `untilSucceeded` before it acquires a slot again.',
   now: 'Reads the clock, for the message that a slot is too far ahead.',
@@ -131,8 +133,10 @@ it.each(Object.values(dialects))('sends the same SQL to $name as before', (diale
   // The SQL of MariaDB is that of MySQL.
   const name = dialect.name === 'mariadb' ? 'mysql' : dialect.name
   const file = join(__dirname, 'golden', `${name}.sql`)
+  const settled = dialect.driver.settled?.('select …')
   const sql = [
     `-- The SQL of the dialect ${name}. Values are bound; here each has its name after a colon.`,
+    ...(settled ? [`-- The driver adds settings that hold for the statement alone: ${settled}`] : []),
     ...sections(dialect),
   ].join('\n\n')
   if (process.env['UPDATE_GOLDEN']) writeFileSync(file, `${sql}\n`)

@@ -90,7 +90,7 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
             const value = bound[position]
             return isBound(value) ? '?' : `_utf8mb4 x'${Buffer.from(String(value)).toString('hex')}'`
           })
-          expect(sent).toEqual({ text, bound: bound.filter(isBound) })
+          expect(sent).toEqual({ text: drivers.mysql.settled?.(text), bound: bound.filter(isBound) })
         }),
         { numRuns: 20 },
       )

@@ -93,6 +93,53 @@ const writingFirst: Dialect = {
   readOnlyErrors: { STANDBY: 'this server is a standby' },
 }
 
+describe('the check of a table before its first lock', () => {
+  useVirtualTime()
+
+  /** Counts the checks. @param isSilent whether one is never answered */
+  const checking = (isSilent: (check: number) => boolean = () => false) => {
+    const client = {
+      checks: 0,
+      connect: async () => {
+        const session = await network.connect()
+        const execute: typeof session.execute = (statement, ...rest) => {
+          const isCheck = statement.pieces.join('').includes('pragma_table_info')
+          return isCheck && isSilent(++client.checks) ? silent() : session.execute(statement, ...rest)
+        }
+        return { ...session, execute }
+      },
+    }
+    return { client, provider: new SqlLockProvider(client, dialects.sqlite) }
+  }
+  const locks = (provider: SqlLockProvider) =>
+    Promise.allSettled(
+      Array.from({ length: 20 }, (_, each) => provider.lock({ ...job, name: `job ${each}` })),
+    )
+
+  it('is sent once for many locks at the same time', async () => {
+    const { client, provider } = checking()
+    const results = await settle(locks(provider), SECOND)
+    expect(results.map(({ status }) => status)).toEqual(Array(20).fill('fulfilled'))
+    expect(client.checks).toBe(1)
+    await settle(provider.drain(), SECOND)
+  })
+
+  it('names its own lock in the error of each', async () => {
+    const missing = new SqlLockProvider(network, dialects.sqlite, { tableName: 'missing' })
+    const results = await settle(locks(missing), SECOND)
+    for (const [each, result] of results.entries())
+      expect(result).toMatchObject({ reason: { code: 'TABLE_MISSING', lockName: `job ${each}` } })
+  })
+
+  it('keeps no later lock waiting if it gets no answer', async () => {
+    const { provider } = checking((check) => check === 1)
+    const results = await settle(locks(provider), 2 * LIMIT)
+    expect(results).toContainEqual(expect.objectContaining({ reason: lockError('TIMEOUT') }))
+    expect(await settle(provider.lock({ ...job, name: 'later' }), SECOND)).toBeDefined()
+    await settle(provider.drain(), SECOND)
+  })
+})
+
 describe('the connections of a pool', () => {
   let pool: CountingPool
   let provider: SqlLockProvider

@@ -77,6 +77,12 @@ export interface TableDialect {
   readonly denied: readonly string[]
   /** The number of the server's session. If two simultaneous connections have the same one, there is a pooler in between. */
   readonly session?: Sql
+  /** Reads the `engine` of the table, if some engines have no transactions. Binds as `describe` does. */
+  readonly engineOf?: (schema: Sql, table: Sql) => Sql
+  /** Reads whether this session has a transaction open that has locked a row: `is_open`. */
+  readonly isInTransaction?: Sql
+  /** Does nothing, but fails in a transaction, without ending it: for servers of which that cannot be read. */
+  readonly failsInTransaction?: Sql
   /** Settings of the server or the session that affect locks. */
   readonly settings?: readonly {
     readonly name: string

@@ -30,21 +30,29 @@ function dueSoon(text: string, lock: string): string {
     .replace("'*/15 * * * *'", SOON)
 }
 
+/** The programs in a folder. */
+function inFolder(name: string): Map<string, string> {
+  const folder = join(__dirname, name)
+  return new Map(
+    readdirSync(folder)
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(folder, file), 'utf8')]),
+  )
+}
+
+const wrappers = inFolder('wrappers')
+/** Programs that the pages describe in a line, because they differ from others in no more. */
+const described = inFolder('described')
+
 const unchanged = ofPage('docs/schedulers.md', (text) => text)
 const schedulers = ofPage('docs/schedulers.md', dueSoon)
+for (const file of ['toad-scheduler', 'bree']) schedulers.set(file, dueSoon(described.get(file) ?? '', file))
 // A scheduler that the tests have in two versions is in two files.
 const croner = unchanged.get('croner')?.replaceAll("'croner'", "'croner-10'") ?? ''
 schedulers.set('croner-10', dueSoon(croner, 'croner-10'))
 
 /** Enough for two instances to share. */
 export const many = (word: string): string[] => Array.from({ length: 24 }, (_, index) => `${word}-${index}`)
-
-const folder = join(__dirname, 'wrappers')
-const wrappers = new Map(
-  readdirSync(folder)
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(folder, file), 'utf8')]),
-)
 
 const recipes = ofPage('docs/guides/recipes.md', (text, file) =>
   text
@@ -53,12 +61,13 @@ const recipes = ofPage('docs/guides/recipes.md', (text, file) =>
     .replace("['report', 'clean-up', 'import']", JSON.stringify(many('job')))
     .replace("['acme', 'globex', 'initech']", JSON.stringify(many('customer'))),
 )
-// The page has two of them, and a line for the other schedulers.
-for (const [file, text] of wrappers)
+for (const [file, text] of described)
   if (file.startsWith('catch-up')) recipes.set(file, text.replace("'0 3 * * *'", NEVER))
 recipes.set('jobs/report', unchanged.get('jobs/report') ?? '')
 
-const monitors = ofPage('docs/guides/monitors.md', (text) => text.replaceAll("'*/15 * * * *'", SOON))
+const soon = (text: string): string => text.replaceAll("'*/15 * * * *'", SOON)
+const monitors = ofPage('docs/guides/monitors.md', soon)
+monitors.set('monitor-coordinator', soon(described.get('monitor-coordinator') ?? ''))
 /** The programs of the guide about monitors. */
 export const MONITORS = [...monitors.keys()]
 /** What the page warns of: the check-in is around the lock. */

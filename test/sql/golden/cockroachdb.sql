@@ -129,6 +129,13 @@ select (select round(extract(epoch from least(greatest("locked_at", timestamp '0
 -- After an update that changed nothing: returns a row unless another session has locked the row.
 select 1 as shedlock_one;
 
+---- pinOwn
+-- After a guard that found nothing: writes the row as it is. It fails if the row has changed since the snapshot of the transaction.
+update "shedlock"
+  set "locked_by" = "locked_by"
+  where "name" = :name::varchar
+    and "locked_by" = :lockedBy::varchar;
+
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
 select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",

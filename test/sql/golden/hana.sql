@@ -163,6 +163,13 @@ select (select cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM
 select 1 as shedlock_one
   from dummy;
 
+---- pinOwn
+-- After a guard that found nothing: writes the row as it is. It fails if the row has changed since the snapshot of the transaction.
+update "SHEDLOCK"
+  set "LOCKED_BY" = "LOCKED_BY"
+  where "NAME" = cast(:name as nvarchar(255))
+    and "LOCKED_BY" = cast(:lockedBy as nvarchar(255));
+
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
 select "NAME" as "lock_name",

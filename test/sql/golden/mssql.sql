@@ -167,6 +167,13 @@ select (select datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [lo
 -- After an update that changed nothing: returns a row unless another session has locked the row.
 select 1 as shedlock_one;
 
+---- pinOwn
+-- After a guard that found nothing: writes the row as it is. It fails if the row has changed since the snapshot of the transaction.
+update [shedlock]
+  set [locked_by] = [locked_by]
+  where [name] = :name
+    and [locked_by] = :lockedBy;
+
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
 select [name] as [lock_name],

@@ -1,5 +1,7 @@
 -- The SQL of the dialect mysql. Values are bound; here each has its name after a colon.
 
+-- The driver adds settings that hold for the statement alone: /*M! set statement lock_wait_timeout=0,sql_select_limit=18446744073709551615 for */ select /*+ SET_VAR(lock_wait_timeout=1) SET_VAR(sql_select_limit=18446744073709551615) */ …
+
 ---- acquire
 -- Acquires a lock without a slot.
 -- Round trips: 1 if it is refused, 2 if its row is free, 4 if it has no row yet.
@@ -208,6 +210,13 @@ select (select timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000
 -- After an update that changed nothing: returns a row unless another session has locked the row.
 select 1 as shedlock_one;
 
+---- pinOwn
+-- After a guard that found nothing: writes the row as it is. It fails if the row has changed since the snapshot of the transaction.
+update `shedlock`
+  set `locked_by` = `locked_by`
+  where `name` = :name
+    and `locked_by` = :lockedBy;
+
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
 select hex(convert(rtrim(`name`) using utf8mb4)) as `lock_name_hex`,
@@ -263,7 +272,12 @@ select 1
   from `shedlock`
   where `name` = :name
     and `locked_by` = :lockedBy
-    and `lock_until` > utc_timestamp(3) lock in share mode;
+    and `lock_until` > utc_timestamp(3)
+    and case
+    when @@autocommit + 0 = 0 then 1
+    when abs(timestampdiff(microsecond, now(6), sysdate(6))) >= 1000000 then 2 /*M!
+    when @@in_transaction + 0 = 1 then 3 */
+    else 0 end <> 2 lock in share mode;
 
 ---- The table: create
 create table if not exists `shedlock` (

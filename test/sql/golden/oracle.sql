@@ -160,6 +160,13 @@ select (select extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00'))
 select 1 as shedlock_one
   from dual;
 
+---- pinOwn
+-- After a guard that found nothing: writes the row as it is. It fails if the row has changed since the snapshot of the transaction.
+update "SHEDLOCK"
+  set "LOCKED_BY" = "LOCKED_BY"
+  where "NAME" = :name
+    and "LOCKED_BY" = :lockedBy;
+
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
 select "NAME" as "lock_name",

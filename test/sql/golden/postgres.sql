@@ -201,6 +201,13 @@ select 1 as shedlock_one
   where exists (select 1
     from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
+---- pinOwn
+-- After a guard that found nothing: writes the row as it is. It fails if the row has changed since the snapshot of the transaction.
+update "shedlock"
+  set "locked_by" = "locked_by"
+  where "name" = :name::varchar
+    and "locked_by" = :lockedBy::varchar;
+
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
 select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",

@@ -141,6 +141,13 @@ select (select cast(round((julianday("locked_at") - 2440587.5) * 86400000) as in
 -- After an update that changed nothing: returns a row unless another session has locked the row.
 select 1 as shedlock_one;
 
+---- pinOwn
+-- After a guard that found nothing: writes the row as it is. It fails if the row has changed since the snapshot of the transaction.
+update "shedlock"
+  set "locked_by" = "locked_by"
+  where "name" = :name
+    and "locked_by" = :lockedBy;
+
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
 select "name" as "lock_name",

@@ -31,6 +31,13 @@ export function mysqlLiteral(text: string): string {
   return `_utf8mb4 x'${Buffer.from(text).toString('hex')}'`
 }
 
+/** Of rows: an app may have left a limit in the session, so that a table looks empty. */
+const NO_LIMIT = 'sql_select_limit=18446744073709551615'
+/** Ends a wait for the table's lock: on MariaDB in a comment that MySQL ignores. */
+const MARIADB_SETTINGS = `/*M! set statement lock_wait_timeout=0,${NO_LIMIT} for */`
+/** The same as hints, which MariaDB ignores. MySQL waits for a second at least, and knows no hint in DDL. */
+const MYSQL_SETTINGS = `/*+ SET_VAR(lock_wait_timeout=1) SET_VAR(${NO_LIMIT}) */`
+
 /** mysql2 and mariadb. */
 export const mysqlDriver: Driver = {
   placeholder: () => '?',
@@ -38,6 +45,11 @@ export const mysqlDriver: Driver = {
   // bound value yields. A column in another collation could not be compared with it (error 1267), and a key in latin1 would not be
   // used.
   inAscii: (text) => ({ sql: mysqlLiteral(text) }),
+  // A wait for the table's lock lasts for a day on MariaDB, and for a year on MySQL.
+  settled: (text) =>
+    text
+      .replace(/^(select|update|insert)\b/, `$1 ${MYSQL_SETTINGS}`)
+      .replace(/^(select|update|insert|create|alter)\b/, `${MARIADB_SETTINGS} $1`),
   // Only errors of the server have an SQLSTATE. Those of class 08 are mariadb's own, about the connection, except Galera's 1047
   // and the 1040 of a full server.
   errorCode: ({ errno, sqlState, message }: ErrorLike) => {

@@ -65,6 +65,12 @@ export const mysqlTable: TableDialect = {
   // ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR
   denied: ['1044', '1142', '1143'],
   session: sql`connection_id()`,
+  engineOf: (schema, table) => sql`
+    select engine as engine from information_schema.tables
+    where table_schema = coalesce(${schema}, database()) and table_name = ${table}`,
+  isInTransaction: sql`select coalesce(/*M! @@in_transaction + 0, */ -1) as is_open`,
+  // Without SESSION it is for the next transaction, so it fails in this one (1568); the value is what it is already.
+  failsInTransaction: sql`set @@transaction_isolation = @@session.transaction_isolation`,
   settings: [
     {
       name: 'read-only server',
@@ -72,7 +78,8 @@ export const mysqlTable: TableDialect = {
       // From MariaDB 12 on also NO_LOCK, which refuses even more.
       wrong: /^(?!(0|off)$)/i,
       severity: 'error',
-      message: 'it is a replica or a former primary, and accepts no lock – connect to the primary',
+      message:
+        'it accepts no lock – connect to the primary, if this is a replica or a former primary; otherwise find out who switched read_only on, as some hosts do when the disk is full',
     },
     {
       name: 'privilege to write in spite of read_only',

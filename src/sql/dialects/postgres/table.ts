@@ -90,6 +90,8 @@ export const postgresTable: TableDialect = {
   grantee: sql`quote_ident(current_user)`,
   denied: ['42501'],
   session: sql`pg_backend_pid()`,
+  // Locking the row has given the transaction a number.
+  isInTransaction: sql`select (pg_catalog.txid_current_if_assigned() is not null)::int as is_open`,
   settings: [
     {
       name: 'read-only server',

@@ -20,4 +20,6 @@ export const sqliteTable: TableDialect = {
 
   database: sql`(select file from pragma_database_list where name = 'main')`,
   denied: [],
+  // SQLite refuses this pragma in a transaction, and otherwise ignores it for temporary tables.
+  failsInTransaction: sql`pragma temp.synchronous = 2`,
 }

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LockError } from '../src/core/internal'
+import { parse, number, runHarness } from './options'
+import {
+  createDatabase,
+  openApp,
+  ORMS,
+  quantile,
+  wantedServers,
+  type Orm,
+  type ServerName,
+} from './own-database'
+
+// One row that somebody keeps locked, and an app that goes on trying to acquire its lock: how long the app's own queries take on the
+// same pool, how many sessions were ended, and how many wait on the server.
+
+const USAGE = `npm run blocked-row -- [--seconds 60] [--pool 10] [--calls 50]
+
+BACKENDS names the servers, such as BACKENDS=postgres; POSTGRES_URL, MARIADB_URL and MYSQL_URL say where they are.`
+
+const SESSIONS: Readonly<Record<ServerName, { readonly all: string; readonly waiting: string }>> = {
+  postgres: {
+    all: 'select pid as id from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    waiting: `select pid as id from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  },
+  ...both({
+    all: 'select id from information_schema.processlist where db = database() and id <> connection_id()',
+    waiting: `select trx_mysql_thread_id as id from information_schema.innodb_trx
+      join information_schema.processlist on id = trx_mysql_thread_id where trx_state = 'LOCK WAIT' and db = database()`,
+  }),
+}
+
+function both<T>(value: T): { mariadb: T; mysql: T } {
+  return { mariadb: value, mysql: value }
+}
+
+interface Load {
+  readonly seconds: number
+  readonly pool: number
+  readonly calls: number
+}
+
+async function measure(orm: Orm, server: ServerName, { seconds, pool, calls }: Load) {
+  const database = await createDatabase(server)
+  const { url, observer } = database
+  const ids = async (statement: string): Promise<string[]> =>
+    (await observer.query<{ id: unknown }[]>(statement)).map(({ id }) => String(id))
+  const app = await openApp(orm, server, url, pool)
+  const job = { name: 'job', lockAtMostFor: '5m' }
+  await (await app.provider.lock(job))?.unlock()
+  await Promise.all(Array.from({ length: pool }, () => app.query('select 1')))
+
+  const blocker = observer.createQueryRunner()
+  await blocker.startTransaction()
+  await blocker.query(`select * from shedlock where name = 'job' for update`)
+
+  const seen = new Set<string>()
+  const alive = new Set<string>()
+  let waiting = 0
+  let unanswered = 0
+  const times: number[] = []
+  const outcomes = new Map<string, number>()
+  const count = (outcome: string): void => {
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+  }
+  const until = performance.now() + seconds * 1_000
+  const locking = async (): Promise<void> => {
+    for (let due = performance.now(); due < until; due += 1_000 / calls) {
+      await sleep(Math.max(0, due - performance.now()))
+      app.provider.lock(job).then(
+        (lock) => {
+          count(lock ? 'acquired' : 'held')
+        },
+        (error: unknown) => {
+          count(error instanceof LockError ? error.code : String(error))
+        },
+      )
+    }
+  }
+  const asking = async (): Promise<void> => {
+    for (let due = performance.now(); due < until; due += 50) {
+      await sleep(Math.max(0, due - performance.now()))
+      const began = performance.now()
+      unanswered++
+      app.query('select 1').then(
+        () => {
+          unanswered--
+          times.push(performance.now() - began)
+        },
+        () => {
+          count('select 1 failed')
+        },
+      )
+    }
+  }
+  const watching = async (): Promise<void> => {
+    while (performance.now() < until) {
+      await sleep(250)
+      alive.clear()
+      for (const id of await ids(SESSIONS[server].all)) {
+        seen.add(id)
+        alive.add(id)
+      }
+      waiting = Math.max(waiting, (await ids(SESSIONS[server].waiting)).length)
+    }
+  }
+  await Promise.all([locking(), asking(), watching()])
+  const unansweredAtTheEnd = unanswered
+  await sleep(6_000)
+  const left = (await ids(SESSIONS[server].waiting)).length
+  await blocker.rollbackTransaction()
+  await blocker.release()
+  await Promise.race([app.provider.drain('5s'), sleep(10_000)])
+  await Promise.race([app.close(), sleep(5_000)])
+  await database.drop()
+  return {
+    server,
+    orm,
+    'select 1, p50 ms': quantile(times, 0.5).toFixed(1),
+    'p99 ms': quantile(times, 0.99).toFixed(1),
+    answered: times.length,
+    unanswered: unansweredAtTheEnd,
+    'sessions ended': seen.size - alive.size,
+    'waiting, most': waiting,
+    'waiting 6 s later': left,
+    calls: JSON.stringify(Object.fromEntries(outcomes)),
+  }
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const { values } = parse(args, {
+    seconds: { type: 'string', default: '60' },
+    pool: { type: 'string', default: '10' },
+    calls: { type: 'string', default: '50' },
+  })
+  const load = { seconds: number(values.seconds), pool: number(values.pool), calls: number(values.calls) }
+  for (const server of wantedServers())
+    for (const orm of ORMS) {
+      const row = await measure(orm, server, load)
+      console.log(
+        Object.entries(row)
+          .map(([name, value]) => `${name}: ${value}`)
+          .join('; '),
+      )
+    }
+  process.exit()
+}
+
+void runHarness(USAGE, main)

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { DataSource } from 'typeorm'
+import type { SqlLockProvider, SqlLockProviderOptions } from '../src/sql/internal'
+import { prismaLockProvider } from '../src/prisma/internal'
+import { createShedLockMigration, typeOrmLockProvider } from '../src/typeorm/internal'
+import { ADAPTERS, connect } from '../test/prisma/adapters'
+
+/** The servers, by their names in BACKENDS. */
+export const SERVERS = {
+  postgres: process.env['POSTGRES_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres',
+  mariadb: process.env['MARIADB_URL'] ?? 'mysql://root@127.0.0.1:3306/mysql',
+  mysql: process.env['MYSQL_URL'] ?? 'mysql://root@127.0.0.1:3307/mysql',
+} as const
+export type ServerName = keyof typeof SERVERS
+export const ORMS = ['TypeORM', 'Prisma'] as const
+export type Orm = (typeof ORMS)[number]
+
+/** The servers that BACKENDS names; default all of them. */
+export function wantedServers(): ServerName[] {
+  const wanted = process.env['BACKENDS']?.split(',')
+  return (Object.keys(SERVERS) as ServerName[]).filter((name) => !wanted || wanted.includes(name))
+}
+
+/** An app with one ORM. */
+export interface App {
+  readonly provider: SqlLockProvider
+  /** Runs a statement as the app does. */
+  query(statement: string): Promise<unknown>
+  close(): Promise<unknown>
+}
+
+/** A database of its own, with a lock table. */
+export interface OwnDatabase {
+  readonly url: URL
+  readonly observer: DataSource
+  drop(): Promise<void>
+}
+
+export async function createDatabase(server: ServerName): Promise<OwnDatabase> {
+  const name = `shedlock_${randomBytes(6).toString('hex')}`
+  const url = new URL(SERVERS[server])
+  const open = async (more: object = {}): Promise<DataSource> =>
+    new DataSource({ type: server, url: url.href, ...more }).initialize()
+  const admin = await open()
+  await admin.query(`create database ${name}`)
+  url.pathname = `/${name}`
+  const observer = await open({ migrations: [createShedLockMigration()], migrationsRun: true })
+  const drop = async (): Promise<void> => {
+    await observer.destroy()
+    await admin.query(`drop database ${name}${server === 'postgres' ? ' with (force)' : ''}`)
+    await admin.destroy()
+  }
+  return { url, observer, drop }
+}
+
+/** @param poolSize how many connections the app may have */
+export async function openApp(
+  orm: Orm,
+  server: ServerName,
+  url: URL,
+  poolSize: number,
+  options: SqlLockProviderOptions = {},
+): Promise<App> {
+  if (orm === 'TypeORM') {
+    const dataSource = await new DataSource({
+      type: server,
+      url: url.href,
+      poolSize,
+    }).initialize()
+    return {
+      provider: typeOrmLockProvider(dataSource, options),
+      query: (statement) => dataSource.query(statement),
+      close: () => dataSource.destroy(),
+    }
+  }
+  const adapter = ADAPTERS.find(({ backends }) => backends.test(server))
+  if (!adapter) throw new Error(`Prisma has no adapter for ${server}.`)
+  const prisma = await connect(adapter, url.href, { max: poolSize, connectionLimit: poolSize })
+  return {
+    provider: prismaLockProvider(prisma, options),
+    query: (statement) => prisma.$queryRawUnsafe(statement) as Promise<unknown>,
+    close: () => prisma.$disconnect(),
+  }
+}
+
+/** The share of a list below which a number is, such as 0.99. */
+export function quantile(numbers: readonly number[], share: number): number {
+  const sorted = [...numbers].sort((one, other) => one - other)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN
+}
