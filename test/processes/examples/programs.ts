@@ -62,7 +62,8 @@ const recipes = ofPage('docs/guides/recipes.md', (text, file) =>
     .replace("['acme', 'globex', 'initech']", JSON.stringify(many('customer'))),
 )
 for (const [file, text] of described)
-  if (file.startsWith('catch-up')) recipes.set(file, text.replace("'0 3 * * *'", NEVER))
+  if (/^(catch-up|newest)/.test(file))
+    recipes.set(file, text.replace("'0 3 * * *'", NEVER).replace("'*/15 * * * *'", SOON))
 recipes.set('jobs/report', unchanged.get('jobs/report') ?? '')
 
 const soon = (text: string): string => text.replaceAll("'*/15 * * * *'", SOON)
