@@ -222,7 +222,9 @@ it('A case tries again with a longer lease if an extension was answered only aft
 })
 
 describe('The documented storage', () => {
-  it.concurrent.each(Object.keys(FAULTS))('passes: %s', (title) => runCase(title, ['super()', 'super()']))
+  it.concurrent.each(Object.keys(FAULTS))('passes: %s', async (title) => {
+    await runCase(title, ['super()', 'super()'])
+  })
 })
 
 describe.each(Object.entries(FAULTS))('the case "%s"', (title, faults) => {
