@@ -18,7 +18,7 @@ const typescript = (transform = {}) => [
 /** @type {import('jest').Config} */
 export default {
   rootDir: root,
-  roots: ['<rootDir>/test'],
+  roots: ['<rootDir>/src', '<rootDir>/test'],
   globalSetup: '<rootDir>/test/jest/global-setup.ts',
   globalTeardown: '<rootDir>/test/jest/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/jest/backend-reporter.mjs'],
@@ -42,8 +42,8 @@ export default {
   transformIgnorePatterns: [`/node_modules/(?!${ES_MODULES_ONLY.join('|')})`],
   // Microtasks are real while time is not.
   fakeTimers: { doNotFake: ['nextTick', 'queueMicrotask'] },
-  // Against hanging; how fast the machine is must not matter.
-  testTimeout: 180_000,
+  // Ten seconds, unless this file says why a test needs longer.
+  setupFilesAfterEnv: ['<rootDir>/test/jest/time-limits.ts'],
   // Most of the time is spent waiting, for leases to end: in several files, and in several tests of one.
   maxWorkers: 6,
   maxConcurrency: 10,

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
 
-// Writes the public interface as text, in one file per entry point: `npm run api`. `npm run check:api` fails if a file differs from
+// Writes the public interface as text, in one file per entry point: `npm run generate`. `npm run check:api` fails if a file differs from
 // what is exported, or if an exported name has no docstring. `@internal` members are not part of the declarations.
 const root = join(__dirname, '..')
 const folder = join(root, 'api')
@@ -127,7 +127,7 @@ for (const { name, symbols } of exported) {
   if (!isCheck) writeFileSync(file, text)
   else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
     console.error(
-      `The interface of ${name} differs from ${file} – run \`npm run api\`, and check the difference.`,
+      `The interface of ${name} differs from ${file} – run \`npm run generate\`, and check the difference.`,
     )
     process.exitCode = 1
   }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 
 // Compiles every part of the project with the native compiler, which needs a fifth of the time of the one that ESLint's rules need.
 
@@ -23,7 +24,9 @@ for (const { project, packages } of PARTS) {
     if (process.env.CI) process.exitCode = 1
     continue
   }
-  const tsc = ['node_modules/typescript-7/bin/tsc', '--noEmit', '-p', project]
+  const known = join('node_modules/.cache/types', `${project.replaceAll('/', '-')}.tsbuildinfo`)
+  const incremental = process.env.CI ? [] : ['--incremental', '--tsBuildInfoFile', known]
+  const tsc = ['node_modules/typescript-7/bin/tsc', '--noEmit', '-p', project, ...incremental]
   const { status } = spawnSync(process.execPath, tsc, { stdio: 'inherit' })
   if (status !== 0) process.exitCode = 1
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LockError } from '../src/core/internal'
+import { LockError } from '../src/core/errors'
 import { FAILURES, type Handling } from '../src/sql/failures'
 import { DriverError } from '../src/sql/session'
 

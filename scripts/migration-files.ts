@@ -1,4 +1,5 @@
-import { dialects, migrationScripts, type DialectName } from '../src/sql/internal'
+import { dialects, type DialectName } from '../src/sql/dialects'
+import { migrationScripts } from '../src/sql/table/definition'
 
 /** The databases for which dbmate has a driver. */
 const DBMATE: readonly DialectName[] = ['postgres', 'cockroachdb', 'mysql', 'mariadb', 'sqlite']

@@ -1,4 +1,4 @@
-import { prismaMigration, prismaModel, type PrismaProvider } from '../src/prisma/internal'
+import { prismaMigration, prismaModel, type PrismaProvider } from '../src/prisma/prisma-model'
 
 const PROVIDERS: readonly PrismaProvider[] = ['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver']
 

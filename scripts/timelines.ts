@@ -1,5 +1,6 @@
-import { InMemoryLockProvider, type Lock } from '../src/core/internal'
-import { FakeClock } from '../src/testing'
+import { InMemoryLockProvider } from '../src/core/in-memory-lock-provider'
+import type { Lock } from '../src/core/lock'
+import { FakeClock } from '../src/testing/unit-test-support'
 
 /** One picture of docs/schedulers.md. Durations are in minutes. */
 export interface Case {

@@ -55,7 +55,7 @@ for (const report of reports) add(JSON.parse(readFileSync(report, 'utf8')))
 const written = await pretty(PAGE, page())
 if (check) {
   if (written !== read(PAGE)) {
-    console.error(`${PAGE} differs from ${RUNS} – run npm run works-with.`)
+    console.error(`${PAGE} differs from ${RUNS} – run npm run generate.`)
     process.exitCode = 1
   }
 } else {

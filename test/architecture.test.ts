@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from '@jest/globals'
-import { dialects } from '../src/sql/internal'
-import { DATABASE_TYPES } from '../src/typeorm/internal'
+import { dialects } from '../src/sql/dialects'
+import { DATABASE_TYPES } from '../src/typeorm/data-source-like'
 
 const root = join(__dirname, '..', 'src')
 

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import type { LockErrorCode } from '../src/core/internal'
+import type { LockErrorCode } from '../src/core/errors'
 
 /** Matches an error of the library with this code, and with this in its message. */
 export const lockError = (code: LockErrorCode, message: RegExp | string = '') =>

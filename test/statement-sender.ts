@@ -1,4 +1,5 @@
-import type { Sql, SqlClient, SqlRow, SqlSession, SqlValues, StatementResult } from '../src/sql/internal'
+import type { SqlClient, SqlRow, SqlSession, StatementResult } from '../src/sql/session'
+import type { Sql, SqlValues } from '../src/sql/sql'
 
 /** Sends single statements, each on a session of its own. */
 export interface StatementSender {

@@ -1,10 +1,5 @@
-import {
-  DriverError,
-  type SqlClient,
-  type SqlSession,
-  type SqlValues,
-  type StatementResult,
-} from '../src/sql/internal'
+import { DriverError, type SqlClient, type SqlSession, type StatementResult } from '../src/sql/session'
+import type { SqlValues } from '../src/sql/sql'
 import { promiseWithResolvers } from './promise-with-resolvers'
 import { sendTo } from './statement-sender'
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LockError } from '../src/core/internal'
+import { LockError } from '../src/core/errors'
 import { parse, number, runHarness } from './options'
 import {
   createDatabase,

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { DataSource } from 'typeorm'
-import type { SqlLockProvider, SqlLockProviderOptions } from '../src/sql/internal'
-import { prismaLockProvider } from '../src/prisma/internal'
-import { createShedLockMigration, typeOrmLockProvider } from '../src/typeorm/internal'
+import { prismaLockProvider } from '../src/prisma/prisma-lock-provider'
+import type { SqlLockProvider, SqlLockProviderOptions } from '../src/sql/sql-lock-provider'
+import { createShedLockMigration } from '../src/typeorm/migration'
+import { typeOrmLockProvider } from '../src/typeorm/typeorm-lock-provider'
 import { ADAPTERS, connect } from '../test/prisma/adapters'
 
 /** The servers, by their names in BACKENDS. */

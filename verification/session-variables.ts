@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import { LockError } from '../src/core/internal'
-import { createShedLockMigration, typeOrmLockProvider } from '../src/typeorm/internal'
+import { LockError } from '../src/core/errors'
+import { createShedLockMigration } from '../src/typeorm/migration'
+import { typeOrmLockProvider } from '../src/typeorm/typeorm-lock-provider'
 import { observeLockTable } from '../test/conformance/lock-table-observer'
 
 // Sets each variable of a session that the database's own catalogue lists to other values, as an app may leave it in a pooled

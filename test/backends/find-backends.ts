@@ -1,6 +1,7 @@
 import { eventually } from '../eventually'
 import { installPglite } from './pglite'
 import { address, type Server, type StartedServer } from './server'
+import { factsOf, type ServerFacts } from './server-facts'
 import { servers } from './servers'
 import { installSqlite3 } from './sqlite3'
 import { startContainer } from './start-container'
@@ -37,13 +38,13 @@ export async function findBackends(): Promise<{ backends: FoundBackend[]; stop: 
     if (!isWanted(server.name)) return { name: server.name, note: 'BACKENDS does not name it' }
     try {
       const place = await findServer(server, stops, isAsked(server.name))
-      const version = await versionOf(server, place.url)
+      const { version, knowsNamedZones } = place.facts
       return {
         name: server.name,
         url: place.url,
         note: place.note,
-        version: [place.version, /\d+(\.\d+)+/.exec(version)?.[0] ?? version].filter(Boolean).join(', '),
-        knowsNamedZones: await knowsNamedZones(server, place.url),
+        version: [place.version, version].filter(Boolean).join(', '),
+        knowsNamedZones,
       }
     } catch (error) {
       return { name: server.name, note: error instanceof Error ? error.message : String(error) }
@@ -90,11 +91,10 @@ async function findServer(
   server: Server,
   stops: Stop[],
   asked: boolean,
-): Promise<Omit<StartedServer, 'stop'>> {
+): Promise<Omit<StartedServer, 'stop'> & { facts: ServerFacts }> {
   const given = process.env[server.variable]
   if (given) {
-    await checkProduct(server, given)
-    return { url: given, note: server.variable }
+    return { url: given, note: server.variable, facts: await factsOf(server, given) }
   }
   if (server.onDemand && !asked) throw new Error('only if BACKENDS names it, or its variable has a URL')
   const why = [`${server.variable} is not set`]
@@ -103,8 +103,7 @@ async function findServer(
     try {
       const { host, port = 0 } = address(localUrl)
       await connects(port, host)
-      await checkProduct(server, localUrl)
-      return { url: localUrl, note: new URL(localUrl).host }
+      return { url: localUrl, note: new URL(localUrl).host, facts: await factsOf(server, localUrl) }
     } catch (error) {
       why.push((error as Error).message)
     }
@@ -114,40 +113,10 @@ async function findServer(
     if (typeof started === 'object') {
       stops.push(() => started.stop())
       // A container's port is open before its database takes queries.
-      await eventually(() => checkProduct(server, started.url), { timeout: 180_000, interval: 500 })
-      return started
+      const patience = { timeout: 180_000, interval: 500 }
+      return { ...started, facts: await eventually(() => factsOf(server, started.url), patience) }
     }
     if (started !== undefined) why.push(started)
   }
   throw new Error(why.join('; '))
-}
-
-async function versionOf(server: Server, url: string): Promise<string> {
-  const { version = '' } = await ask<{ version: string }>(server, url, server.versionQuery)
-  return version
-}
-
-async function checkProduct(server: Server, url: string): Promise<void> {
-  await server.prepare?.(url)
-  const version = await versionOf(server, url)
-  if (!server.product.test(version)) throw new Error(`${new URL(url).host} is ${version}`)
-}
-
-async function knowsNamedZones(server: Server, url: string): Promise<boolean> {
-  if (server.dialect !== 'mysql' && server.dialect !== 'mariadb') return false
-  const query = `select convert_tz('2024-01-01', 'UTC', 'Europe/Prague') is not null as known`
-  // MySQL's number comes as text, and '0' is not true.
-  return Number((await ask<{ known: unknown }>(server, url, query)).known) === 1
-}
-
-async function ask<Row>(server: Server, url: string, query: string): Promise<Partial<Row>> {
-  // Loaded only if there is a server to ask.
-  const { DataSource } = await import('typeorm')
-  const dataSource = await new DataSource(server.typeOrm(url)).initialize()
-  try {
-    const [row] = await dataSource.query<Row[]>(query)
-    return row ?? {}
-  } finally {
-    await dataSource.destroy()
-  }
 }

@@ -1,6 +1,6 @@
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { DataSource as DataSource03 } from 'typeorm-0.3'
-import { createShedLockMigration } from '../../src/typeorm/internal'
+import { createShedLockMigration } from '../../src/typeorm/migration'
 import { afterTest } from '../after-test'
 import type { TestDatabase } from '.'
 

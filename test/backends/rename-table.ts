@@ -1,4 +1,4 @@
-import type { DialectName } from '../../src/sql/internal'
+import type { DialectName } from '../../src/sql/dialects'
 
 /** SQL that gives a table another name. */
 export function renameTable(dialect: DialectName, from: string, to: string): string {

@@ -1,5 +1,5 @@
 import type { DataSourceOptions } from 'typeorm'
-import type { DialectName } from '../../src/sql/internal'
+import type { DialectName } from '../../src/sql/dialects'
 
 /** A database server that tests may use: where to find it, and how to make a database of one's own on it. */
 export interface Server {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
-import { dialects } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/dialects'
 import { read, root } from '../project'
 import { temporaryFolder } from '../temporary-folder'
 import { runCli } from './built-cli'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { userInfo } from 'node:os'
 import { expect, it } from '@jest/globals'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
-import { parseLockConfiguration } from '../../src/core/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { parseLockConfiguration } from '../../src/core/configuration'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { describeBackends } from '../backends'
 import { everyClient, openedClient, type ClientCase } from './every-client'
 import type { SessionSettings } from './session-settings'

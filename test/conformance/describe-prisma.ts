@@ -1,4 +1,5 @@
-import { prismaLockProvider, type RawClientLike } from '../../src/prisma/internal'
+import type { RawClientLike } from '../../src/prisma/prisma-client'
+import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
 import { conformanceBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import {

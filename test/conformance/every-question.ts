@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import type { SqlLockProvider } from '../../src/sql/internal'
+import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import type { observeLockTable } from './lock-table-observer'
 
 /** Runs every operation on one lock, first without a slot and then with one. */

@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { InMemoryLockProvider } from '../../src/core/internal'
-import { lockProviderSuite } from '../../src/testing'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { lockProviderSuite } from '../../src/testing/lock-provider-suite'
 import { afterTest } from '../after-test'
 import { registerConcurrently } from './register'
 

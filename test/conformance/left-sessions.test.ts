@@ -51,7 +51,7 @@ describeBackends(servers)('a connection by $title to which the app', (each) => {
   )
 
   const leavesTransactions = !(each.orm === 'Prisma' && each.backend === 'mysql')
-  describe.each(['begin', 'begin; read', 'begin; write'])('left an open transaction with %p', (begin) => {
+  describe.each(['begin', 'begin; read', 'begin; write'])('left an open transaction with %s', (begin) => {
     const [first = '', second] = begin.split('; ')
     itIf(leavesTransactions, 'a client that can leave one')('has no lock that vanishes with it', async () => {
       const { client, leave } = await opened(each)
@@ -92,7 +92,7 @@ describeBackends(servers)('a connection by $title to which the app', (each) => {
 const mysqlLike = servers.filter(({ dialect }) => dialect !== 'postgres')
 
 describeBackends(mysqlLike)('a connection by $title with a clock of its own', (each) => {
-  it.each([3600, -3600, 86_400])('of %p seconds more is refused', async (seconds) => {
+  it.each([3600, -3600, 86_400])('of %s seconds more is refused', async (seconds) => {
     const { client, leave } = await opened(each)
     const provider = client.createProvider({ timeLimit: '1s' })
     const held = await provider.lock({ name: 'held', lockAtMostFor: '10m' })
@@ -110,7 +110,7 @@ describeBackends(mysqlLike)('a connection by $title with a clock of its own', (e
     expect(await provider.lock(job)).toBeDefined()
   })
 
-  it.each([3600, -3600, 86_400])('of %p seconds more is no obstacle to a release', async (seconds) => {
+  it.each([3600, -3600, 86_400])('of %s seconds more is no obstacle to a release', async (seconds) => {
     const { client, leave } = await opened(each)
     const provider = client.createProvider()
     const locks = [
@@ -129,7 +129,7 @@ describeBackends(mysqlLike)('a connection by $title with a clock of its own', (e
 })
 
 describeBackends(mysqlLike)('a connection by $title with a limit of rows', (each) => {
-  it.each([0, 1])('of %p finds the table, and lists all locks', async (limit) => {
+  it.each([0, 1])('of %s finds the table, and lists all locks', async (limit) => {
     const { client, leave } = await opened(each)
     await leave(`set sql_select_limit = ${limit}`)
     const provider = client.createProvider()

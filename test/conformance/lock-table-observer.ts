@@ -1,13 +1,8 @@
-import {
-  dialects,
-  tableSql,
-  render,
-  tableDefinition,
-  type DialectName,
-  type LockTableOptions,
-  type Sql,
-} from '../../src/sql/internal'
-import { drivers } from '../../src/drivers/internal'
+import { drivers } from '../../src/drivers/drivers'
+import { dialects, type DialectName } from '../../src/sql/dialects'
+import { tableSql, type LockTableOptions } from '../../src/sql/names'
+import { render, type Sql } from '../../src/sql/sql'
+import { tableDefinition } from '../../src/sql/table/definition'
 
 /** A TypeORM DataSource, or what behaves like one. */
 export interface Observer {

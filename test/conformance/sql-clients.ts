@@ -1,9 +1,10 @@
-import type { PrismaClientLike } from '../../src/prisma/internal'
+import type { PrismaClientLike } from '../../src/prisma/prisma-client'
+import type { DialectName } from '../../src/sql/dialects'
+import type { SqlClient } from '../../src/sql/session'
+import type { DataSourceLike } from '../../src/typeorm/data-source-like'
 import { errorsOf } from '../../src/prisma/native-code'
 import { prismaSqlClient } from '../../src/prisma/prisma-sql-client'
 import { sqliteClient as prismaOnSqlite } from '../../src/prisma/sqlite-client'
-import type { DialectName, SqlClient } from '../../src/sql/internal'
-import type { DataSourceLike } from '../../src/typeorm/internal'
 import { queryRunnerClient } from '../../src/typeorm/query-runner-client'
 import { sqliteClient } from '../../src/typeorm/sqlite-client'
 

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { LockProvider } from '../../src/core/internal'
-import type { DialectName, LockTableOptions, SqlLockProviderOptions } from '../../src/sql/internal'
+import type { LockProvider } from '../../src/core/lock-provider'
+import { drivers } from '../../src/drivers/drivers'
+import type { DialectName } from '../../src/sql/dialects'
+import type { LockTableOptions } from '../../src/sql/names'
+import type { SqlLockProviderOptions } from '../../src/sql/sql-lock-provider'
 import type { CallerTransaction, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
-import { drivers } from '../../src/drivers/internal'
 import { allowedNames } from '../sql/hostile-names'
 import { observeLockTable, type Observer } from './lock-table-observer'
 

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
-import {
-  LockError,
-  type Lock,
-  type LockConfiguration,
-  type LockErrorCode,
-  type LockProvider,
-} from '../../src/core/internal'
-import type { LockProviderEnvironment } from '../../src/testing'
-import { newConfiguration } from '../../src/testing/expectations'
+import { LockError, type LockErrorCode } from '../../src/core/errors'
+import type { Lock, LockConfiguration } from '../../src/core/lock'
+import type { LockProvider } from '../../src/core/lock-provider'
+import { type LockProviderEnvironment, newConfiguration } from '../../src/testing/expectations'
 import type { LockRow } from './lock-table-observer'
 import type { SqlLockProviderEnvironment } from './sql-lock-provider-environment'
 

@@ -9,7 +9,7 @@ import {
   untilFree,
 } from '../../src/testing/expectations'
 import { acquireLock, acquireNewLock, expectLockError, expectRow } from './sql-expectations'
-import type { LockTableOptions } from '../../src/sql/internal'
+import type { LockTableOptions } from '../../src/sql/names'
 import { hostileNames } from '../sql/hostile-names'
 import type { LockRow } from './lock-table-observer'
 import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'

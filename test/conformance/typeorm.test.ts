@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { conformanceBackends, describeBackends, type Backend } from '../backends'
 import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { describeSuites } from './describe-suites'

@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals'
-import { dialects, lockStatements, tableSql } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/dialects'
+import { tableSql } from '../../src/sql/names'
+import { lockStatements } from '../../src/sql/statements'
 import { everyClient, openedClient } from './every-client'
 import { describeBackends } from '../backends'
 
@@ -14,7 +16,13 @@ describeBackends(clients)('an unlock by $title', (each) => {
   const MINUTE = 60_000
   it.each([
     { lease: 'a current', leaseLeft: 9 * MINUTE, keepFor: 0, unexpired: 9 * MINUTE, held: 0 },
-    { lease: 'a current', leaseLeft: 9 * MINUTE, keepFor: 5 * MINUTE, unexpired: 4 * MINUTE, held: 5 * MINUTE },
+    {
+      lease: 'a current',
+      leaseLeft: 9 * MINUTE,
+      keepFor: 5 * MINUTE,
+      unexpired: 4 * MINUTE,
+      held: 5 * MINUTE,
+    },
     { lease: 'a current', leaseLeft: 9 * MINUTE, keepFor: 60 * MINUTE, unexpired: 0, held: 9 * MINUTE },
     { lease: 'an expired', leaseLeft: -9 * MINUTE, keepFor: 0, unexpired: -9 * MINUTE, held: 0 },
     { lease: 'an expired', leaseLeft: -9 * MINUTE, keepFor: 5 * MINUTE, unexpired: -9 * MINUTE, held: 0 },

@@ -2,7 +2,7 @@ import { CronJob, CronTime } from 'cron'
 import { Cron } from 'croner'
 import { createTask } from 'node-cron'
 import { describe, expect, it } from '@jest/globals'
-import { missedAt, parseJob, type Due, type Job } from '../../src/core/internal'
+import { missedAt, parseJob, type Due, type Job } from '../../src/core/jobs'
 import { afterTest } from '../after-test'
 
 const at = (text: string): Date => new Date(`2026-11-27T${text}Z`)

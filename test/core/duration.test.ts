@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { aDuration, formatDuration } from '../../src/core/internal'
+import { aDuration, formatDuration } from '../../src/core/duration'
 import { lockError } from '../lock-error'
 
 const HOUR = 3_600_000

@@ -1,10 +1,14 @@
-import { LockError, type LockingTaskExecutor } from '../../src/core/internal'
-import { provider, storage } from './faulty-executor'
+import { LockError } from '../../src/core/errors'
+import type { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import type { FaultyWorld } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 
-/** Triggers every event of an executor whose provider is the faulty one. */
-export async function everyEvent(executor: LockingTaskExecutor): Promise<unknown[]> {
+/** Triggers every event of an executor whose provider is that of this world. */
+export async function everyEvent(
+  executor: LockingTaskExecutor,
+  { provider, storage }: FaultyWorld,
+): Promise<unknown[]> {
   const outcomes: unknown[] = []
   const run = async (work: Promise<unknown>) =>
     outcomes.push(await work.catch((error: unknown) => String(error)))

@@ -1,27 +1,30 @@
 import { beforeEach } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { FaultyLockProvider } from './faulty-lock-provider'
 import { recorder } from './recorder'
 
-/** Keeps locks in memory. */
-export let storage: InMemoryLockProvider
-/** Wraps `storage`, and fails on demand. */
-export let provider: FaultyLockProvider
-export let executor: LockingTaskExecutor
-/** The events that the executor has reported. */
-export let heard: string[]
+/** An executor, what it is made of, and what it has reported. */
+export interface FaultyWorld {
+  /** Keeps locks in memory. */
+  readonly storage: InMemoryLockProvider
+  /** Wraps `storage`, and fails on demand. */
+  readonly provider: FaultyLockProvider
+  readonly executor: LockingTaskExecutor
+  /** The events that the executor has reported. */
+  readonly heard: string[]
+}
 
-/** Creates all of these again before each test of the file or block that calls this. */
-export function useFaultyExecutor(): void {
+/** What it returns is new in each test of the file or block that calls this. */
+export function useFaultyExecutor(): FaultyWorld {
+  const world = {} as FaultyWorld
   beforeEach(() => {
-    storage = new InMemoryLockProvider()
-    provider = new FaultyLockProvider(storage)
-    const recorded = recorder()
-    heard = recorded.heard
+    const storage = new InMemoryLockProvider()
+    const provider = new FaultyLockProvider(storage)
+    const { heard, listener } = recorder()
     // Wrapped jobs without slots may run again at once, and are not warned of.
-    executor = new LockingTaskExecutor(provider, {
-      listeners: [recorded.listener],
-      defaultLockAtLeastFor: 0,
-    })
+    const executor = new LockingTaskExecutor(provider, { listeners: [listener], defaultLockAtLeastFor: 0 })
+    Object.assign(world, { storage, provider, executor, heard })
   })
+  return world
 }

@@ -1,9 +1,5 @@
-import {
-  LockProvider,
-  type Acquisition,
-  type CheckedLockConfiguration,
-  type Refusal,
-} from '../../src/core/internal'
+import type { Acquisition, CheckedLockConfiguration, Refusal } from '../../src/core/lock'
+import { LockProvider } from '../../src/core/lock-provider'
 
 type Step = 'lock' | 'extend' | 'unlock'
 

@@ -1,13 +1,9 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import {
-  acquisitionOf,
-  HeldLock,
-  Lease,
-  LockError,
-  recordGuard,
-  type Acquisition,
-  type LockingTaskExecutorListener,
-} from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
+import { acquisitionOf, HeldLock, recordGuard } from '../../src/core/held-lock'
+import type { LockingTaskExecutorListener } from '../../src/core/listener'
+import type { Acquisition } from '../../src/core/lock'
+import { Lease } from '../../src/core/time'
 import { lockError } from '../lock-error'
 import { useVirtualTime } from './virtual-time'
 
@@ -66,7 +62,7 @@ describe('the acquisition behind a lock', () => {
   })
 
   it.each([new Error('no'), new LockError('DATABASE_ERROR', 'no')])(
-    'is no cause of %p, even if it was a guard',
+    'is no cause of %s, even if it was a guard',
     async (error) => {
       const given = acquisition({ unlock: () => Promise.reject(error) })
       const lock = lockOf(given)

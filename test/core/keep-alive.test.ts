@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { LockError } from '../../src/core/internal'
-import { executor, heard, provider, storage, useFaultyExecutor } from './faulty-executor'
+import { LockError } from '../../src/core/errors'
+import { useFaultyExecutor } from './faulty-executor'
 import { useVirtualTime } from './virtual-time'
 
 const MINUTE = 60_000
@@ -8,14 +8,14 @@ const job = { name: 'job', lockAtMostFor: '10m' }
 const gone = new LockError('DATABASE_ERROR', 'gone')
 
 useVirtualTime()
-useFaultyExecutor()
+const world = useFaultyExecutor()
 
 function extensions(): number {
-  return provider.calls.filter((call) => call === 'extend').length
+  return world.provider.calls.filter((call) => call === 'extend').length
 }
 
 async function keptAlive(configuration: { lockAtMostFor: string; lockAtLeastFor?: string } = job) {
-  const lock = await provider.lock({ name: 'job', ...configuration, keepAlive: true })
+  const lock = await world.provider.lock({ name: 'job', ...configuration, keepAlive: true })
   if (!lock) throw new Error('not given')
   return lock
 }
@@ -27,19 +27,19 @@ describe('keepAlive of a lock by hand', () => {
     expect(extensions()).toBe(0)
     await jest.advanceTimersByTimeAsync(60 * MINUTE)
     expect(extensions()).toBe(12)
-    expect(storage.isLocked('job')).toBe(true)
+    expect(world.storage.isLocked('job')).toBe(true)
     await lock.unlock()
-    expect(storage.isLocked('job')).toBe(false)
+    expect(world.storage.isLocked('job')).toBe(false)
     await jest.advanceTimersByTimeAsync(60 * MINUTE)
     expect(extensions()).toBe(12)
   })
 
   it('E3: survives an error of the database and goes on trying until one succeeds', async () => {
     const lock = await keptAlive()
-    provider.faults.extend = gone
+    world.provider.faults.extend = gone
     await jest.advanceTimersByTimeAsync(9 * MINUTE)
     expect(extensions()).toBeGreaterThan(5)
-    delete provider.faults.extend
+    delete world.provider.faults.extend
     await jest.advanceTimersByTimeAsync(MINUTE)
     expect(lock.remaining()).toBeGreaterThan(9 * MINUTE)
     await jest.advanceTimersByTimeAsync(60 * MINUTE)
@@ -49,7 +49,7 @@ describe('keepAlive of a lock by hand', () => {
 
   it('tries a short lease several times before it is over', async () => {
     const lock = await keptAlive({ lockAtMostFor: '2s' })
-    provider.faults.extend = gone
+    world.provider.faults.extend = gone
     await jest.advanceTimersByTimeAsync(1_990)
     expect(lock.signal.aborted).toBe(false)
     expect(extensions()).toBeGreaterThanOrEqual(5)
@@ -61,7 +61,7 @@ describe('keepAlive of a lock by hand', () => {
 
   it('ends with an unlock while an extension is under way', async () => {
     const lock = await keptAlive()
-    provider.lateBy = MINUTE
+    world.provider.lateBy = MINUTE
     await jest.advanceTimersByTimeAsync(5 * MINUTE)
     const unlocked = lock.unlock()
     await jest.advanceTimersByTimeAsync(60 * MINUTE)
@@ -82,21 +82,21 @@ describe('keepAlive of a lock by hand', () => {
     expect(extensions()).toBe(3 + 4)
     expect(lock.remaining()).toBeGreaterThanOrEqual(5 * MINUTE)
     await lock.unlock()
-    expect(storage.isLocked('job')).toBe(false)
+    expect(world.storage.isLocked('job')).toBe(false)
   })
 })
 
 describe('keepAlive: true', () => {
   it('E2: a refused extension aborts the signal and is reported to the listener, and the outcome of the task stands', async () => {
     const error = new Error('business')
-    const run = executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal }) => {
-      provider.refusesExtensions = true
+    const run = world.executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal }) => {
+      world.provider.refusesExtensions = true
       await jest.advanceTimersByTimeAsync(5 * MINUTE)
       expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
       throw error
     })
     await expect(run).rejects.toBe(error)
-    expect(heard.slice(-2)).toEqual(['onLockLost job', 'onTaskFinished job'])
+    expect(world.heard.slice(-2)).toEqual(['onLockLost job', 'onTaskFinished job'])
   })
 })
 
@@ -104,7 +104,7 @@ describe('keepAlive: { atMost }', () => {
   const limited = { ...job, keepAlive: { atMost: '30m' } }
 
   it('aborts the signal once, and lets the lock expire although the task goes on', async () => {
-    await executor.executeWithLock(limited, async ({ signal, lock }) => {
+    await world.executor.executeWithLock(limited, async ({ signal, lock }) => {
       await jest.advanceTimersByTimeAsync(30 * MINUTE - 1)
       expect(signal.aborted).toBe(false)
       expect(lock.remaining()).toBeGreaterThan(4 * MINUTE)
@@ -118,28 +118,28 @@ describe('keepAlive: { atMost }', () => {
       await expect(lock.extend('1h')).rejects.toBe(signal.reason)
       await expect(lock.fencingToken()).rejects.toBe(signal.reason)
       const extended = extensions()
-      expect(storage.isLocked('job')).toBe(true)
+      expect(world.storage.isLocked('job')).toBe(true)
       await jest.advanceTimersByTimeAsync(10 * MINUTE)
       expect(extensions()).toBe(extended)
-      const next = await storage.lock(job)
+      const next = await world.storage.lock(job)
       expect(next).toBeDefined()
       return next
     })
-    expect(heard.filter((event) => event === 'onLockLost job')).toHaveLength(1)
+    expect(world.heard.filter((event) => event === 'onLockLost job')).toHaveLength(1)
     // The release of a lock that is lost does nothing to that of its successor.
-    expect(storage.isLocked('job')).toBe(true)
-    storage.clear()
+    expect(world.storage.isLocked('job')).toBe(true)
+    world.storage.clear()
   })
 
   it('reports nothing and leaves no timer if the task ends before that', async () => {
-    const result = await executor.executeWithLock(limited, async () => {
+    const result = await world.executor.executeWithLock(limited, async () => {
       await jest.advanceTimersByTimeAsync(29 * MINUTE)
       return 'done'
     })
     expect(result).toEqual({ executed: true, value: 'done' })
-    expect(storage.isLocked('job')).toBe(false)
+    expect(world.storage.isLocked('job')).toBe(false)
     expect(jest.getTimerCount()).toBe(0)
     await jest.advanceTimersByTimeAsync(60 * MINUTE)
-    expect(heard).not.toContain('onLockLost job')
+    expect(world.heard).not.toContain('onLockLost job')
   })
 })

@@ -1,11 +1,8 @@
 import { afterEach, expect, it, jest } from '@jest/globals'
-import {
-  InMemoryLockProvider,
-  leaderElection,
-  LockError,
-  type LeaderElection,
-  type LockProvider,
-} from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { leaderElection, type LeaderElection } from '../../src/core/leader-election'
+import type { LockProvider } from '../../src/core/lock-provider'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'

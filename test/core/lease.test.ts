@@ -1,17 +1,18 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { LockError, type TaskContext } from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
+import type { TaskContext } from '../../src/core/lock'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { executor, heard, provider, storage, useFaultyExecutor } from './faulty-executor'
+import { useFaultyExecutor } from './faulty-executor'
 import { useVirtualTime } from './virtual-time'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 
 useVirtualTime()
-useFaultyExecutor()
+const world = useFaultyExecutor()
 
 describe('the signal of a task', () => {
   it('aborts when the lease is over, and not before', async () => {
-    await executor.executeWithLock(job, async ({ signal, lock }) => {
+    await world.executor.executeWithLock(job, async ({ signal, lock }) => {
       await jest.advanceTimersByTimeAsync(599_999)
       expect(signal.aborted).toBe(false)
       await jest.advanceTimersByTimeAsync(1)
@@ -19,11 +20,11 @@ describe('the signal of a task', () => {
       expect(signal.reason).toMatchObject({ code: 'LOCK_LOST', lockName: 'job' })
       expect(lock.remaining()).toBe(0)
     })
-    expect(provider.calls).toEqual(['lock', 'unlock'])
+    expect(world.provider.calls).toEqual(['lock', 'unlock'])
   })
 
   it('moves with an extension that is longer, but not with one that is shorter', async () => {
-    await executor.executeWithLock(job, async ({ signal, lock }) => {
+    await world.executor.executeWithLock(job, async ({ signal, lock }) => {
       await lock.extend('20m')
       await lock.extend('1m')
       await jest.advanceTimersByTimeAsync(1_199_999)
@@ -34,23 +35,23 @@ describe('the signal of a task', () => {
   })
 
   it('stays aborted when the answer to an extension arrives after the lease, and unlock() releases the lock', async () => {
-    provider.lateBy = 600_000
-    await executor.executeWithLock(job, async ({ signal, lock }) => {
+    world.provider.lateBy = 600_000
+    await world.executor.executeWithLock(job, async ({ signal, lock }) => {
       const refused = expect(lock.extend('20m')).rejects.toMatchObject({ code: 'LOCK_LOST' })
       await jest.advanceTimersByTimeAsync(0)
       await jest.advanceTimersByTimeAsync(600_000)
       await refused
       expect(signal.aborted).toBe(true)
-      expect(storage.isLocked('job')).toBe(true)
+      expect(world.storage.isLocked('job')).toBe(true)
     })
-    expect(heard).toContain('onLockLost job')
-    expect(heard).not.toContain('onLockExtended job')
-    expect(storage.isLocked('job')).toBe(false)
+    expect(world.heard).toContain('onLockLost job')
+    expect(world.heard).not.toContain('onLockExtended job')
+    expect(world.storage.isLocked('job')).toBe(false)
   })
 
   it.each(['returns', 'throws'])('aborts when the task %s, for work that outlives it', async (how) => {
     let left: TaskContext | undefined
-    const run = executor.executeWithLock(job, (context) => {
+    const run = world.executor.executeWithLock(job, (context) => {
       left = context
       expect(context.signal.aborted).toBe(false)
       if (how === 'throws') throw new Error('business')
@@ -62,33 +63,33 @@ describe('the signal of a task', () => {
   })
 
   it('leaves no timer behind when the task ends before its extension', async () => {
-    await executor.executeWithLock({ ...job, keepAlive: true }, ({ lock }) => {
+    await world.executor.executeWithLock({ ...job, keepAlive: true }, ({ lock }) => {
       void lock.extend('20m')
     })
-    expect(provider.calls).toEqual(['lock', 'extend', 'unlock'])
+    expect(world.provider.calls).toEqual(['lock', 'extend', 'unlock'])
   })
 })
 
 describe('await using', () => {
   it('unlocks at the end of the block, unless there is nothing to unlock', async () => {
     {
-      await using lock = await provider.lock(job)
-      expect(lock && storage.isLocked('job')).toBe(true)
-      await using notAcquired = await storage.lock(job)
+      await using lock = await world.provider.lock(job)
+      expect(lock && world.storage.isLocked('job')).toBe(true)
+      await using notAcquired = await world.storage.lock(job)
       expect(notAcquired).toBeUndefined()
     }
-    expect(storage.isLocked('job')).toBe(false)
+    expect(world.storage.isLocked('job')).toBe(false)
     {
-      await using lock = await provider.lock(job)
+      await using lock = await world.provider.lock(job)
       await lock?.unlock()
     }
-    expect(provider.calls).toEqual(['lock', 'unlock', 'lock', 'unlock'])
+    expect(world.provider.calls).toEqual(['lock', 'unlock', 'lock', 'unlock'])
   })
 
   it('rejects an extension that is answered after the unlock, and releases the lock', async () => {
-    const lock = await provider.lock(job)
+    const lock = await world.provider.lock(job)
     const gate = promiseWithResolvers()
-    provider.gate = gate.promise
+    world.provider.gate = gate.promise
     const extended = lock?.extend('20m')
     const rejected = expect(extended).rejects.toMatchObject({ code: 'NOT_LOCKED', lockName: 'job' })
     // The request is sent in the turn of the extension.
@@ -96,22 +97,22 @@ describe('await using', () => {
     const unlocked = lock?.unlock()
     gate.resolve()
     await Promise.all([rejected, unlocked])
-    expect(provider.calls).toEqual(['lock', 'extend', 'unlock'])
-    expect(storage.isLocked('job')).toBe(false)
+    expect(world.provider.calls).toEqual(['lock', 'extend', 'unlock'])
+    expect(world.storage.isLocked('job')).toBe(false)
   })
 
   it('rethrows the error of the block if the unlock fails too, and warns about that', async () => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const error = new Error('business')
     const block = async () => {
-      await using lock = await provider.lock(job)
-      provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
+      await using lock = await world.provider.lock(job)
+      world.provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
       if (lock) throw error
     }
     await expect(block()).rejects.toBe(error)
     const message = "Lock 'job' could not be released; it expires at the end of its lease: gone"
     expect(warning.mock.calls).toEqual([
-      [expect.objectContaining({ message, cause: provider.faults.unlock })],
+      [expect.objectContaining({ message, cause: world.provider.faults.unlock })],
     ])
     warning.mockRestore()
     // The lease of the storage's own lock.

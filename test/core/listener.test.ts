@@ -1,19 +1,19 @@
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { describe, expect, it, jest } from '@jest/globals'
 import {
-  LockingTaskExecutor,
   loggingListener,
   type LockingTaskExecutorListener,
   type TaskFinishedEvent,
-} from '../../src/core/internal'
+} from '../../src/core/listener'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { lockError } from '../lock-error'
 import { everyEvent, outcomes } from './every-event'
 import { EVENTS, recorder } from './recorder'
-import { provider, useFaultyExecutor } from './faulty-executor'
+import { useFaultyExecutor } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 
-useFaultyExecutor()
+const world = useFaultyExecutor()
 
 const events = [
   ...['onLockAttempt', 'onLockAcquired', 'onTaskStarted', 'onLockExtended', 'onTaskFinished'],
@@ -27,7 +27,7 @@ describe('a listener', () => {
   it('receives how long the task ran and how it ended', async () => {
     jest.useFakeTimers()
     const onTaskFinished = jest.fn<(event: TaskFinishedEvent) => void>()
-    const executor = new LockingTaskExecutor(provider, { listeners: [{ onTaskFinished }] })
+    const executor = new LockingTaskExecutor(world.provider, { listeners: [{ onTaskFinished }] })
     await executor.executeWithLock(job, () => jest.advanceTimersByTimeAsync(1_500))
     const error = new Error('business')
     await executor.executeWithLock(job, () => Promise.reject(error)).catch(() => undefined)
@@ -47,8 +47,8 @@ describe('a listener', () => {
       }
       const failing = Object.fromEntries(EVENTS.map((event) => [event, fail])) as LockingTaskExecutorListener
       const { listener, heard } = recorder()
-      const executor = new LockingTaskExecutor(provider, { listeners: [failing, listener] })
-      expect(await everyEvent(executor)).toEqual(outcomes)
+      const executor = new LockingTaskExecutor(world.provider, { listeners: [failing, listener] })
+      expect(await everyEvent(executor, world)).toEqual(outcomes)
       expect(heard).toEqual(events)
     },
   )
@@ -61,7 +61,7 @@ describe('a listener', () => {
       }
     }
     const counter = new Counter()
-    await new LockingTaskExecutor(provider, { listeners: [counter] }).executeWithLock(job, () => 'done')
+    await new LockingTaskExecutor(world.provider, { listeners: [counter] }).executeWithLock(job, () => 'done')
     expect(counter.count).toBe(1)
   })
 })
@@ -80,15 +80,15 @@ describe('node:diagnostics_channel', () => {
       subscribe(channelOf(event), note)
       return () => unsubscribe(channelOf(event), note)
     })
-    const executor = new LockingTaskExecutor(provider, { listeners: [recorder().listener] })
-    expect(await everyEvent(executor)).toEqual(outcomes)
+    const executor = new LockingTaskExecutor(world.provider, { listeners: [recorder().listener] })
+    expect(await everyEvent(executor, world)).toEqual(outcomes)
     expect(heard).toEqual(events)
     expect(subscribers.every((stop) => stop())).toBe(true)
   })
 
   it('receives nothing while it has no subscriber', async () => {
     const publish = jest.spyOn(channel(channelOf('onLockAttempt')), 'publish')
-    await new LockingTaskExecutor(provider).executeWithLock(job, () => 'done')
+    await new LockingTaskExecutor(world.provider).executeWithLock(job, () => 'done')
     expect(publish).not.toHaveBeenCalled()
   })
 })
@@ -100,7 +100,7 @@ describe('loggingListener', () => {
     const logger = { debug: at('debug'), warn: at('warn'), error: at('error') }
     // As an app leaves methods out.
     const listener = { ...loggingListener(logger) }
-    await everyEvent(new LockingTaskExecutor(provider, { listeners: [listener] }))
+    await everyEvent(new LockingTaskExecutor(world.provider, { listeners: [listener] }), world)
     listener.onExtendFailed({
       name: 'job',
       configuration: { ...job, lockAtMostFor: 1 },

@@ -1,12 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import {
-  parseLockConfiguration,
-  parseTaskConfiguration,
-  InMemoryLockProvider,
-  leaderElection,
-  LockingTaskExecutor,
-  type LockConfiguration,
-} from '../../src/core/internal'
+import { parseLockConfiguration, parseTaskConfiguration } from '../../src/core/configuration'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { leaderElection } from '../../src/core/leader-election'
+import type { LockConfiguration } from '../../src/core/lock'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { lockError } from '../lock-error'
 
 const valid: LockConfiguration = { name: 'job', lockAtMostFor: '10m' }

@@ -1,14 +1,11 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
-import {
-  activeLock,
-  assertLocked,
-  InMemoryLockProvider,
-  LockError,
-  LockingTaskExecutor,
-} from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { activeLock, assertLocked } from '../../src/core/scope'
 import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { executor, heard, provider, storage, useFaultyExecutor } from './faulty-executor'
+import { useFaultyExecutor } from './faulty-executor'
 import { providerOf } from './provider-of'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
@@ -21,7 +18,7 @@ function elsewhere(): InMemoryLockProvider {
   return other
 }
 
-useFaultyExecutor()
+const world = useFaultyExecutor()
 
 afterEach(() => {
   jest.useRealTimers()
@@ -29,21 +26,21 @@ afterEach(() => {
 
 describe('a task', () => {
   it('runs under its lock, returns its value, and is unlocked', async () => {
-    const result = await executor.executeWithLock(job, () => {
-      expect(storage.isLocked('job')).toBe(true)
+    const result = await world.executor.executeWithLock(job, () => {
+      expect(world.storage.isLocked('job')).toBe(true)
       return Promise.resolve('done')
     })
     expect(result).toEqual({ executed: true, value: 'done' })
-    expect(storage.isLocked('job')).toBe(false)
+    expect(world.storage.isLocked('job')).toBe(false)
   })
 
   it('is not run when the database does not answer, and the caller gets the error', async () => {
     const error = new LockError('DATABASE_ERROR', 'gone')
-    provider.faults.lock = error
+    world.provider.faults.lock = error
     const task = jest.fn()
-    await expect(executor.executeWithLock(job, task)).rejects.toBe(error)
+    await expect(world.executor.executeWithLock(job, task)).rejects.toBe(error)
     expect(task).not.toHaveBeenCalled()
-    expect(heard).toEqual(['onLockAttempt job', 'onLockFailed job'])
+    expect(world.heard).toEqual(['onLockAttempt job', 'onLockFailed job'])
   })
 
   it.each([
@@ -51,19 +48,19 @@ describe('a task', () => {
     ['a promise', Promise.resolve()],
   ])('that is %s is refused before its lock is asked for', async (_, task) => {
     const refused = lockError('INVALID_CONFIGURATION', 'not a function')
-    await expect(executor.executeWithLock(job, task as never)).rejects.toEqual(refused)
-    expect(heard).toEqual([])
+    await expect(world.executor.executeWithLock(job, task as never)).rejects.toEqual(refused)
+    expect(world.heard).toEqual([])
   })
 
   it('that throws, even synchronously, is unlocked, and its error is passed on unchanged', async () => {
     const error = new Error('business')
     await expect(
-      executor.executeWithLock(job, () => {
+      world.executor.executeWithLock(job, () => {
         throw error
       }),
     ).rejects.toBe(error)
-    expect(storage.isLocked('job')).toBe(false)
-    expect(heard).toEqual([
+    expect(world.storage.isLocked('job')).toBe(false)
+    expect(world.heard).toEqual([
       'onLockAttempt job',
       'onLockAcquired job',
       'onTaskStarted job',
@@ -74,35 +71,35 @@ describe('a task', () => {
 
 describe('defects of ShedLock 7.9.0', () => {
   it('E1: a task that catches the error of a failed extension still returns its value', async () => {
-    provider.refusesExtensions = true
-    const result = await executor.executeWithLock(job, async () => {
+    world.provider.refusesExtensions = true
+    const result = await world.executor.executeWithLock(job, async () => {
       await activeLock()
         ?.extend('10m')
         .catch(() => undefined)
       return 'done'
     })
     expect(result).toEqual({ executed: true, value: 'done' })
-    expect(heard).not.toContain('onUnlockFailed job')
+    expect(world.heard).not.toContain('onUnlockFailed job')
   })
 
   it('E5: the error of a failed unlock does not replace the error of the task', async () => {
     const error = new Error('business')
-    provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
-    await expect(executor.executeWithLock(job, () => Promise.reject(error))).rejects.toBe(error)
-    expect(heard).toContain('onUnlockFailed job')
+    world.provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
+    await expect(world.executor.executeWithLock(job, () => Promise.reject(error))).rejects.toBe(error)
+    expect(world.heard).toContain('onUnlockFailed job')
   })
 
   it.each([
-    ['of the same storage', () => providerOf((wanted) => storage.acquire(wanted))],
+    ['of the same storage', () => providerOf((wanted) => world.storage.acquire(wanted))],
     ['of another storage that holds it', () => elsewhere()],
   ])('E7: the same name at another provider %s is another lock', async (_, another) => {
     const inner = new LockingTaskExecutor(another())
-    const result = await executor.executeWithLock(job, () => inner.executeWithLock(job, () => 'inner'))
+    const result = await world.executor.executeWithLock(job, () => inner.executeWithLock(job, () => 'inner'))
     expect(result).toEqual({ executed: true, value: { executed: false, reason: 'held' } })
   })
 
   it('a provider around another passes on what it acquired, frozen or not', async () => {
-    const around = providerOf(async (wanted) => Object.freeze(await storage.acquire(wanted)))
+    const around = providerOf(async (wanted) => Object.freeze(await world.storage.acquire(wanted)))
     const slot = { ...job, keepAlive: true, slot: 1_000_000 }
     const run = new LockingTaskExecutor(around).executeWithLock(slot, async ({ lock }) => {
       await lock.extend('1h')
@@ -110,7 +107,7 @@ describe('defects of ShedLock 7.9.0', () => {
       return lock.fencingToken()
     })
     expect(await run).toEqual({ executed: true, value: 1_000_000 })
-    expect(storage.isLocked('job')).toBe(false)
+    expect(world.storage.isLocked('job')).toBe(false)
   })
 })
 
@@ -122,11 +119,11 @@ describe('a failed unlock', () => {
     [undefined, 'undefined'],
     [{ code: 1 }, '[object Object]'],
   ])(
-    'becomes a warning that names the lock and what follows when no listener hears of it, whatever was thrown: %s',
+    'becomes a warning that names the lock when no listener hears of it, whatever was thrown: %s',
     async (fault, warned) => {
       const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-      provider.faults.unlock = fault
-      const silent = new LockingTaskExecutor(provider)
+      world.provider.faults.unlock = fault
+      const silent = new LockingTaskExecutor(world.provider)
       expect(await silent.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
       const message = `Lock 'job' could not be released; it expires at the end of its lease: ${warned}`
       expect(warning.mock.calls).toEqual([[expect.objectContaining({ lockName: 'job', message })]])
@@ -136,21 +133,26 @@ describe('a failed unlock', () => {
 
   it("becomes a warning even though Node.js refuses errors of Jest's realm", async () => {
     const warning = jest.spyOn(process, 'emitWarning')
-    provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
-    const silent = new LockingTaskExecutor(provider)
+    world.provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
+    const silent = new LockingTaskExecutor(world.provider)
     expect(await silent.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
     const text = "LockError: Lock 'job' could not be released; it expires at the end of its lease: gone"
-    expect(warning.mock.calls).toEqual([[expect.objectContaining({ cause: provider.faults.unlock })], [text]])
+    expect(warning.mock.calls).toEqual([
+      [expect.objectContaining({ cause: world.provider.faults.unlock })],
+      [text],
+    ])
     warning.mockRestore()
   })
 })
 
 describe('a task inside a task', () => {
   it('runs at once if it has the same name, without another acquisition', async () => {
-    const result = await executor.executeWithLock(job, () => executor.executeWithLock(job, () => 'inner'))
+    const result = await world.executor.executeWithLock(job, () =>
+      world.executor.executeWithLock(job, () => 'inner'),
+    )
     expect(result).toEqual({ executed: true, value: { executed: true, value: 'inner' } })
-    expect(provider.calls).toEqual(['lock', 'unlock'])
-    expect(heard).toEqual([
+    expect(world.provider.calls).toEqual(['lock', 'unlock'])
+    expect(world.heard).toEqual([
       'onLockAttempt job',
       'onLockAcquired job',
       'onTaskStarted job',
@@ -163,11 +165,11 @@ describe('a task inside a task', () => {
   it('that an inner task left running still counts as the one nested run of the outer task', async () => {
     const started = promiseWithResolvers()
     let stray: Promise<unknown> | undefined
-    const result = await executor.executeWithLock(job, async () => {
-      await executor.executeWithLock(job, () => {
-        stray = started.promise.then(() => executor.executeWithLock(job, () => 'stray'))
+    const result = await world.executor.executeWithLock(job, async () => {
+      await world.executor.executeWithLock(job, () => {
+        stray = started.promise.then(() => world.executor.executeWithLock(job, () => 'stray'))
       })
-      return executor.executeWithLock(job, async () => {
+      return world.executor.executeWithLock(job, async () => {
         started.resolve()
         return await stray
       })
@@ -177,10 +179,13 @@ describe('a task inside a task', () => {
 
   it('acquires the lock again if the outer lease is over', async () => {
     jest.useFakeTimers()
-    await executor.executeWithLock({ name: 'job', lockAtMostFor: 100 }, async () => {
+    await world.executor.executeWithLock({ name: 'job', lockAtMostFor: 100 }, async () => {
       jest.advanceTimersByTime(100)
-      const successor = await storage.lock(job)
-      expect(await executor.executeWithLock(job, () => 'inner')).toEqual({ executed: false, reason: 'held' })
+      const successor = await world.storage.lock(job)
+      expect(await world.executor.executeWithLock(job, () => 'inner')).toEqual({
+        executed: false,
+        reason: 'held',
+      })
       await successor?.unlock()
     })
   })
@@ -188,7 +193,7 @@ describe('a task inside a task', () => {
 
 describe('assertLocked', () => {
   it('passes in a task, after awaits, in timers and in branches', async () => {
-    await executor.executeWithLock(job, async () => {
+    await world.executor.executeWithLock(job, async () => {
       assertLocked()
       await Promise.resolve()
       assertLocked()
@@ -203,7 +208,7 @@ describe('assertLocked', () => {
     const ended = promiseWithResolvers()
     const fired = promiseWithResolvers<unknown>()
     let stray: Promise<void> | undefined
-    await executor.executeWithLock(job, () => {
+    await world.executor.executeWithLock(job, () => {
       stray = ended.promise.then(assertLocked)
       setTimeout(() => fired.resolve(activeLock()), 5)
     })
@@ -214,9 +219,9 @@ describe('assertLocked', () => {
 
   it('sees the outer lock in what an inner task left behind', async () => {
     const ended = promiseWithResolvers()
-    await executor.executeWithLock(job, async () => {
+    await world.executor.executeWithLock(job, async () => {
       let stray: Promise<string | undefined> | undefined
-      await executor.executeWithLock(other, () => {
+      await world.executor.executeWithLock(other, () => {
         stray = ended.promise.then(() => {
           assertLocked()
           return activeLock()?.name
@@ -229,30 +234,30 @@ describe('assertLocked', () => {
 
   it('does not leak from one task into another that runs beside it', async () => {
     const inner = promiseWithResolvers()
-    const first = executor.executeWithLock(job, () => inner.promise)
-    await executor.executeWithLock(other, () => expect(activeLock()?.name).toBe('other'))
+    const first = world.executor.executeWithLock(job, () => inner.promise)
+    await world.executor.executeWithLock(other, () => expect(activeLock()?.name).toBe('other'))
     expect(activeLock()).toBeUndefined()
     inner.resolve()
     await first
   })
 
-  it('throws as soon as the lease is over, and the signal has aborted, even when the event loop was blocked until then', async () => {
-    await executor.executeWithLock({ name: 'job', lockAtMostFor: '1s' }, (context) => {
+  it('throws and aborts once the lease is over, even if the event loop was blocked until then', async () => {
+    await world.executor.executeWithLock({ name: 'job', lockAtMostFor: '1s' }, (context) => {
       expect(context.signal.aborted).toBe(false)
       while (context.lock.remaining() > 0);
       expect(assertLocked).toThrow(lockError('NOT_LOCKED'))
       expect(context.signal.reason).toMatchObject({ code: 'LOCK_LOST', lockName: 'job' })
       expect(activeLock()?.signal.aborted).toBe(true)
     })
-    expect(storage.isLocked('job')).toBe(false)
+    expect(world.storage.isLocked('job')).toBe(false)
   })
 })
 
 describe('extend', () => {
   it('extends once after the other when it is called twice at once', async () => {
-    await executor.executeWithLock(job, () =>
+    await world.executor.executeWithLock(job, () =>
       Promise.all([activeLock()?.extend('20m'), activeLock()?.extend('30m')]),
     )
-    expect(provider.calls).toEqual(['lock', 'extend', 'extend', 'unlock'])
+    expect(world.provider.calls).toEqual(['lock', 'extend', 'extend', 'unlock'])
   })
 })

@@ -1,12 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import {
-  InMemoryLockProvider,
-  leaderElection,
-  LockError,
-  LockingTaskExecutor,
-  type LockingTaskExecutorListener,
-} from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { leaderElection } from '../../src/core/leader-election'
+import type { LockingTaskExecutorListener } from '../../src/core/listener'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { lockError } from '../lock-error'
 import { FaultyLockProvider } from './faulty-lock-provider'
 import { providerOf } from './provider-of'
@@ -105,7 +103,7 @@ describe('a listener without a method', () => {
   })
 
   it.each([{}, 'listener', [undefined], [() => undefined], [null]])(
-    'is refused, if listeners is %p',
+    'is refused, if listeners is %s',
     (listeners) => {
       expect(() => new LockingTaskExecutor(storage, { listeners } as object)).toThrow(
         lockError('INVALID_CONFIGURATION', 'listeners must be an array of objects'),

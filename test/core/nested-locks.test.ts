@@ -1,20 +1,22 @@
 import { once } from 'node:events'
 import { describe, expect, it } from '@jest/globals'
-import { activeLock, assertLocked, leaderElection, LockingTaskExecutor } from '../../src/core/internal'
+import { leaderElection } from '../../src/core/leader-election'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { activeLock, assertLocked } from '../../src/core/scope'
 import { afterTest } from '../after-test'
 import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { executor, provider, useFaultyExecutor } from './faulty-executor'
+import { useFaultyExecutor } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 const other = { ...job, name: 'other' }
 
-useFaultyExecutor()
+const world = useFaultyExecutor()
 
 describe('assertLocked', () => {
   it('without a name checks the innermost lock, even if it is lost and the outer lock is held', async () => {
-    await executor.executeWithLock(job, async () => {
-      await executor.executeWithLock({ name: 'inner', lockAtMostFor: '50ms' }, async ({ signal }) => {
+    await world.executor.executeWithLock(job, async () => {
+      await world.executor.executeWithLock({ name: 'inner', lockAtMostFor: '50ms' }, async ({ signal }) => {
         if (!signal.aborted) await once(signal, 'abort')
         expect(() => assertLocked()).toThrow(
           lockError(
@@ -32,8 +34,8 @@ describe('assertLocked', () => {
       'NOT_LOCKED',
       "This code does not run under lock 'inner', or that lock is no longer held – run it through exec",
     )
-    await executor.executeWithLock(job, async () => {
-      await executor.executeWithLock({ ...job, name: 'inner' }, () => {
+    await world.executor.executeWithLock(job, async () => {
+      await world.executor.executeWithLock({ ...job, name: 'inner' }, () => {
         assertLocked('job')
         assertLocked('inner')
         expect(activeLock()?.name).toBe('inner')
@@ -46,11 +48,14 @@ describe('assertLocked', () => {
 
 describe('a task that is nested in its own lock', () => {
   it('is skipped if its signal has aborted, and stops if it aborts later', async () => {
-    await executor.executeWithLock(job, async () => {
+    await world.executor.executeWithLock(job, async () => {
       const aborted = { ...job, signal: AbortSignal.abort() }
-      expect(await executor.executeWithLock(aborted, () => 1)).toEqual({ executed: false, reason: 'aborted' })
+      expect(await world.executor.executeWithLock(aborted, () => 1)).toEqual({
+        executed: false,
+        reason: 'aborted',
+      })
       const controller = new AbortController()
-      await executor.executeWithLock({ ...job, signal: controller.signal }, ({ signal }) => {
+      await world.executor.executeWithLock({ ...job, signal: controller.signal }, ({ signal }) => {
         controller.abort('enough')
         expect(signal.reason).toBe('enough')
       })
@@ -59,11 +64,11 @@ describe('a task that is nested in its own lock', () => {
   })
 
   it('waits for another nested task', async () => {
-    const result = await executor.executeWithLock(job, async () => {
+    const result = await world.executor.executeWithLock(job, async () => {
       const running = promiseWithResolvers()
-      const first = executor.executeWithLock(job, () => running.promise)
-      const second = executor.executeWithLock({ ...job, wait: { atMost: '1h', interval: 1 } }, () => 2)
-      const third = await executor.executeWithLock(job, () => 3)
+      const first = world.executor.executeWithLock(job, () => running.promise)
+      const second = world.executor.executeWithLock({ ...job, wait: { atMost: '1h', interval: 1 } }, () => 2)
+      const third = await world.executor.executeWithLock(job, () => 3)
       running.resolve()
       await first
       return [await second, third]
@@ -76,8 +81,8 @@ describe('a task that is nested in its own lock', () => {
   })
 
   it('is kept alive', async () => {
-    await executor.executeWithLock({ ...job, lockAtMostFor: '10m' }, async (outer) => {
-      await executor.executeWithLock({ ...job, keepAlive: true }, async ({ lock }) => {
+    await world.executor.executeWithLock({ ...job, lockAtMostFor: '10m' }, async (outer) => {
+      await world.executor.executeWithLock({ ...job, keepAlive: true }, async ({ lock }) => {
         while (outer.lock.remaining() <= 600_000) await new Promise(setImmediate)
         expect(lock.remaining()).toBeGreaterThan(600_000)
       })
@@ -86,14 +91,16 @@ describe('a task that is nested in its own lock', () => {
 
   it('has the slot that one of the tasks around it was given, and cannot have another', async () => {
     const slot = 1_000_000
-    const nested = await executor.executeWithLock({ ...job, slot }, () =>
-      executor.executeWithLock(other, () =>
-        executor.executeWithLock(job, () => executor.executeWithLock({ ...job, slot }, () => 'inner')),
+    const nested = await world.executor.executeWithLock({ ...job, slot }, () =>
+      world.executor.executeWithLock(other, () =>
+        world.executor.executeWithLock(job, () =>
+          world.executor.executeWithLock({ ...job, slot }, () => 'inner'),
+        ),
       ),
     )
     expect(nested).toMatchObject({ value: { value: { value: { value: 'inner' } } } })
-    await executor.executeWithLock({ ...job, slot: slot + 1 }, async () => {
-      const error = await executor
+    await world.executor.executeWithLock({ ...job, slot: slot + 1 }, async () => {
+      const error = await world.executor
         .executeWithLock({ ...job, slot }, () => 'not run')
         .catch((why: unknown) => why)
       const refused = "holds lock 'job', so it cannot acquire a slot of its own – call it outside"
@@ -103,8 +110,8 @@ describe('a task that is nested in its own lock', () => {
   })
 
   it('is skipped by an executor that was shut down, whose shutdown waits for it', async () => {
-    const inner = new LockingTaskExecutor(provider)
-    await executor.executeWithLock(job, async () => {
+    const inner = new LockingTaskExecutor(world.provider)
+    await world.executor.executeWithLock(job, async () => {
       let ended = false
       const running = promiseWithResolvers<AbortSignal>()
       const nested = inner.executeWithLock(job, async ({ signal }) => {
@@ -123,10 +130,10 @@ describe('a task that is nested in its own lock', () => {
   })
 
   it('stops when the lock around it stops', async () => {
-    const inner = new LockingTaskExecutor(provider)
-    await executor.executeWithLock(job, () =>
+    const inner = new LockingTaskExecutor(world.provider)
+    await world.executor.executeWithLock(job, () =>
       inner.executeWithLock(job, async ({ signal }) => {
-        expect(await executor.shutdown({ timeout: 0 })).toEqual(['job'])
+        expect(await world.executor.shutdown({ timeout: 0 })).toEqual(['job'])
         expect(signal.reason).toMatchObject({ code: 'SHUTDOWN' })
       }),
     )
@@ -134,9 +141,9 @@ describe('a task that is nested in its own lock', () => {
 
   it('is no obstacle to an election, which runs outside of it', async () => {
     const elected = promiseWithResolvers()
-    await executor.executeWithLock(job, async () => {
+    await world.executor.executeWithLock(job, async () => {
       const onElected = () => elected.resolve()
-      const election = leaderElection(provider, { ...job, interval: 1 }, { onElected })
+      const election = leaderElection(world.provider, { ...job, interval: 1 }, { onElected })
       afterTest(() => election.shutdown())
       await new Promise(setImmediate)
       expect(election.isLeader()).toBe(false)

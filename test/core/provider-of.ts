@@ -1,4 +1,4 @@
-import { LockProvider } from '../../src/core/internal'
+import { LockProvider } from '../../src/core/lock-provider'
 
 /** A provider that is nothing but these functions. */
 export function providerOf(

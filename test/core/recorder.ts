@@ -1,17 +1,18 @@
-import type { LockingTaskExecutorListener } from '../../src/core/internal'
+import type { LockingTaskExecutorListener } from '../../src/core/listener'
 
-export const EVENTS = [
-  'onLockAttempt',
-  'onLockAcquired',
-  'onLockNotAcquired',
-  'onLockFailed',
-  'onTaskStarted',
-  'onTaskFinished',
-  'onLockExtended',
-  'onExtendFailed',
-  'onLockLost',
-  'onUnlockFailed',
-] as const satisfies readonly (keyof LockingTaskExecutorListener)[]
+/** All events: the compiler tells which is missing. */
+export const EVENTS = Object.keys({
+  onLockAttempt: true,
+  onLockAcquired: true,
+  onLockNotAcquired: true,
+  onLockFailed: true,
+  onTaskStarted: true,
+  onTaskFinished: true,
+  onLockExtended: true,
+  onExtendFailed: true,
+  onLockLost: true,
+  onUnlockFailed: true,
+} satisfies Record<keyof LockingTaskExecutorListener, true>) as (keyof LockingTaskExecutorListener)[]
 
 /** A listener that notes what it hears as `event name`, and why a lock was not acquired. */
 export function recorder(): { listener: LockingTaskExecutorListener; heard: string[] } {

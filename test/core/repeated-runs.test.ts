@@ -1,9 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import {
-  InMemoryLockProvider,
-  LockingTaskExecutor,
-  type LockingTaskExecutorOptions,
-} from '../../src/core/internal'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor, type LockingTaskExecutorOptions } from '../../src/core/locking-task-executor'
 
 const warning = jest.spyOn(process, 'emitWarning')
 let count = 0

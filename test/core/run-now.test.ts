@@ -1,12 +1,10 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
-import {
-  executeOnce,
-  InMemoryLockProvider,
-  leaderElection,
-  LockingTaskExecutor,
-  runNow,
-  type TaskResult,
-} from '../../src/core/internal'
+import { executeOnce } from '../../src/core/execute-once'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { leaderElection } from '../../src/core/leader-election'
+import type { TaskResult } from '../../src/core/lock'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { runNow } from '../../src/core/wrapped-task'
 import { afterTest } from '../after-test'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 

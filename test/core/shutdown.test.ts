@@ -1,36 +1,42 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
-import { assertLocked, LockError, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
+import type { LockProvider } from '../../src/core/lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { assertLocked } from '../../src/core/scope'
 import { providerOf } from './provider-of'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { recorder } from './recorder'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
-import { executor, heard, provider, storage, useFaultyExecutor } from './faulty-executor'
+import { useFaultyExecutor } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 
-useFaultyExecutor()
+const world = useFaultyExecutor()
 
 afterEach(() => {
   jest.useRealTimers()
 })
 
-const locked = () => eventually(() => expect(storage.isLocked('job')).toBe(true))
+const locked = () => eventually(() => expect(world.storage.isLocked('job')).toBe(true))
 
 describe('shutdown', () => {
   it('lets a running task finish, and waits until its lock is released', async () => {
     const gate = promiseWithResolvers()
-    const run = executor.executeWithLock(job, async ({ signal }) => {
+    const run = world.executor.executeWithLock(job, async ({ signal }) => {
       await gate.promise
       return signal.aborted
     })
     await locked()
-    const shutdown = executor.shutdown()
-    expect(await executor.executeWithLock(job, () => 'new')).toEqual({ executed: false, reason: 'shutdown' })
+    const shutdown = world.executor.shutdown()
+    expect(await world.executor.executeWithLock(job, () => 'new')).toEqual({
+      executed: false,
+      reason: 'shutdown',
+    })
     gate.resolve()
     expect(await shutdown).toEqual([])
-    expect(storage.isLocked('job')).toBe(false)
+    expect(world.storage.isLocked('job')).toBe(false)
     expect(await run).toEqual({ executed: true, value: false })
   })
 
@@ -44,12 +50,12 @@ describe('shutdown', () => {
     jest.useFakeTimers()
     let aborted: AbortSignal | undefined
     const gate = promiseWithResolvers()
-    const run = executor.executeWithLock(job, ({ signal }) => {
+    const run = world.executor.executeWithLock(job, ({ signal }) => {
       aborted = signal
       return gate.promise
     })
     await jest.advanceTimersByTimeAsync(0)
-    const shutdown = executor.shutdown(options)
+    const shutdown = world.executor.shutdown(options)
     if (abortAfter > 0) await jest.advanceTimersByTimeAsync(abortAfter - 1)
     expect(aborted?.aborted).toBe(abortAfter === 0)
     await jest.advanceTimersByTimeAsync(1)
@@ -62,13 +68,13 @@ describe('shutdown', () => {
   })
 
   it('aborts at once when it is called again with abortAfter 0', async () => {
-    const run = executor.executeWithLock(job, ({ signal }) => sleep(600_000, undefined, { signal }))
+    const run = world.executor.executeWithLock(job, ({ signal }) => sleep(600_000, undefined, { signal }))
     await locked()
-    const first = executor.shutdown({ timeout: '1h' })
+    const first = world.executor.shutdown({ timeout: '1h' })
     const outcome = expect(run).rejects.toMatchObject({ cause: { code: 'SHUTDOWN' } })
-    expect(await executor.shutdown({ abortAfter: 0 })).toEqual([])
+    expect(await world.executor.shutdown({ abortAfter: 0 })).toEqual([])
     expect(await first).toEqual([])
-    expect(storage.isLocked('job')).toBe(false)
+    expect(world.storage.isLocked('job')).toBe(false)
     await outcome
   })
 
@@ -78,40 +84,43 @@ describe('shutdown', () => {
     [{ timeout: '10' }, /timeout has no unit/],
     [{ abortAfter: '10' }, /abortAfter has no unit/],
   ])('refuses %j, and goes on', async (options, message) => {
-    const refused = executor.shutdown(options as { timeout: string })
+    const refused = world.executor.shutdown(options as { timeout: string })
     await expect(refused).rejects.toEqual(lockError('INVALID_CONFIGURATION', message))
-    expect(await executor.executeWithLock(job, () => 1)).toEqual({ executed: true, value: 1 })
+    expect(await world.executor.executeWithLock(job, () => 1)).toEqual({ executed: true, value: 1 })
   })
 
   it('leaves a task its lock while it cleans up', async () => {
-    const run = executor.executeWithLock(job, async ({ signal, lock }) => {
+    const run = world.executor.executeWithLock(job, async ({ signal, lock }) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       assertLocked()
       await lock.extend('20m')
       return 'cleaned up'
     })
     await locked()
-    await executor.shutdown({ abortAfter: 0 })
+    await world.executor.shutdown({ abortAfter: 0 })
     expect(await run).toEqual({ executed: true, value: 'cleaned up' })
   })
 
   it('names the tasks that still run after the timeout, and leaves them locked', async () => {
     const gate = promiseWithResolvers()
-    const run = executor.executeWithLock(job, () => gate.promise)
+    const run = world.executor.executeWithLock(job, () => gate.promise)
     await locked()
-    expect(await executor.shutdown({ timeout: '20ms' })).toEqual(['job'])
-    expect(storage.isLocked('job')).toBe(true)
+    expect(await world.executor.shutdown({ timeout: '20ms' })).toEqual(['job'])
+    expect(world.storage.isLocked('job')).toBe(true)
     gate.resolve()
     expect(await run).toEqual({ executed: true, value: undefined })
-    expect(await executor.shutdown()).toEqual([])
+    expect(await world.executor.shutdown()).toEqual([])
   })
 
   it('skips what is called afterwards, without asking the database', async () => {
-    await executor.shutdown()
-    expect(await executor.executeWithLock(job, () => 'late')).toEqual({ executed: false, reason: 'shutdown' })
-    expect(provider.calls).toEqual([])
-    expect(heard).toEqual([])
-    const thrown = executor.executeWithLock({ ...job, onSkip: 'throw' }, () => 'late')
+    await world.executor.shutdown()
+    expect(await world.executor.executeWithLock(job, () => 'late')).toEqual({
+      executed: false,
+      reason: 'shutdown',
+    })
+    expect(world.provider.calls).toEqual([])
+    expect(world.heard).toEqual([])
+    const thrown = world.executor.executeWithLock({ ...job, onSkip: 'throw' }, () => 'late')
     await expect(thrown).rejects.toMatchObject({
       code: 'SHUTDOWN',
       lockName: 'job',
@@ -121,16 +130,16 @@ describe('shutdown', () => {
 
   it('does not run a task whose lock is acquired too late, reports it, and releases the lock despite lockAtLeastFor', async () => {
     const gate = promiseWithResolvers()
-    provider.gate = gate.promise
+    world.provider.gate = gate.promise
     const task = jest.fn()
-    const run = executor.executeWithLock({ ...job, lockAtLeastFor: '9m' }, task)
-    const shutdown = executor.shutdown()
+    const run = world.executor.executeWithLock({ ...job, lockAtLeastFor: '9m' }, task)
+    const shutdown = world.executor.shutdown()
     gate.resolve()
     expect(await shutdown).toEqual([])
     expect(await run).toEqual({ executed: false, reason: 'shutdown' })
     expect(task).not.toHaveBeenCalled()
-    expect(heard).toEqual(['onLockAttempt job', 'onLockNotAcquired job shutdown'])
-    await eventually(() => expect(storage.isLocked('job')).toBe(false))
+    expect(world.heard).toEqual(['onLockAttempt job', 'onLockNotAcquired job shutdown'])
+    await eventually(() => expect(world.storage.isLocked('job')).toBe(false))
   })
 
   it('reports a lock that it no longer waits for as not acquired because of the shutdown', async () => {
@@ -151,7 +160,7 @@ describe('shutdown', () => {
   it('leaves the rest of the timeout to releases in the background', async () => {
     const gate = promiseWithResolvers()
     const drain = jest.fn<NonNullable<LockProvider['drain']>>().mockResolvedValue()
-    const drained = new LockingTaskExecutor(providerOf((wanted) => storage.acquire(wanted), drain))
+    const drained = new LockingTaskExecutor(providerOf((wanted) => world.storage.acquire(wanted), drain))
     const run = drained.executeWithLock(job, () => gate.promise)
     await locked()
     expect(await drained.shutdown({ timeout: '20ms' })).toEqual(['job'])
@@ -168,9 +177,9 @@ describe('shutdown', () => {
   it('tolerates a lock that was acquired too late and cannot be released', async () => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const gate = promiseWithResolvers()
-    provider.gate = gate.promise
-    provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
-    const silent = new LockingTaskExecutor(provider)
+    world.provider.gate = gate.promise
+    world.provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
+    const silent = new LockingTaskExecutor(world.provider)
     const run = silent.executeWithLock(job, () => 'late')
     const shutdown = silent.shutdown()
     gate.resolve()
@@ -181,20 +190,20 @@ describe('shutdown', () => {
   })
 
   it('tolerates a task or a database that fails meanwhile', async () => {
-    const task = executor.executeWithLock(job, ({ signal }) => sleep(600_000, undefined, { signal }))
+    const task = world.executor.executeWithLock(job, ({ signal }) => sleep(600_000, undefined, { signal }))
     await locked()
-    provider.faults.lock = new LockError('DATABASE_ERROR', 'gone')
-    provider.faults.unlock = provider.faults.lock
-    const failing = executor.executeWithLock({ ...job, name: 'other' }, () => 'not run')
+    world.provider.faults.lock = new LockError('DATABASE_ERROR', 'gone')
+    world.provider.faults.unlock = world.provider.faults.lock
+    const failing = world.executor.executeWithLock({ ...job, name: 'other' }, () => 'not run')
     const outcomes = Promise.allSettled([task, failing])
-    expect(await executor.shutdown({ abortAfter: 0 })).toEqual([])
+    expect(await world.executor.shutdown({ abortAfter: 0 })).toEqual([])
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   })
 
   it.each(['onLockAcquired', 'onTaskStarted'] as const)('stops the task if %s calls it', async (event) => {
     const ended: Promise<unknown>[] = []
     const listener = { [event]: () => void ended.push(stopping.shutdown({ abortAfter: 0 })) }
-    const stopping = new LockingTaskExecutor(provider, { listeners: [listener] })
+    const stopping = new LockingTaskExecutor(world.provider, { listeners: [listener] })
     await stopping.executeWithLock(job, ({ signal }) => {
       expect(signal.reason).toMatchObject({ code: 'SHUTDOWN' })
     })

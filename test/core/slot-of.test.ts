@@ -1,7 +1,7 @@
 import { CronJob, CronTime } from 'cron'
 import { Cron } from 'croner'
 import { describe, expect, it, jest } from '@jest/globals'
-import { slotOf } from '../../src/core/internal'
+import { slotOf } from '../../src/core/cron'
 import { afterTest } from '../after-test'
 
 const BERLIN = { timezone: 'Europe/Berlin', paused: true }
@@ -149,7 +149,7 @@ describe('the slot of a cron expression', () => {
     // croner 5, cron 1.
     { next: () => null, previous: () => null },
     { source: '* * * * *', sendAt: () => null, _getNextDateFrom: () => null },
-  ])('refuses what is not a cron object: %p', (cron) => {
+  ])('refuses what is not a cron object: %s', (cron) => {
     const message = expect.stringMatching(/croner \(6 or later\).*cron \(2\.3 or later\).*node-cron 4/)
     expect(() => slotOf(cron as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_CONFIGURATION', message }),

@@ -1,12 +1,9 @@
 import { runInNewContext } from 'node:vm'
 import { beforeEach, describe, expect, it, test } from '@jest/globals'
-import {
-  activeLock,
-  parseSlot,
-  InMemoryLockProvider,
-  LockingTaskExecutor,
-  tokenOfRetry,
-} from '../../src/core/internal'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { activeLock } from '../../src/core/scope'
+import { parseSlot, tokenOfRetry } from '../../src/core/slots'
 import { lockError } from '../lock-error'
 import { providerOf } from './provider-of'
 
@@ -31,14 +28,14 @@ describe('a slot', () => {
     },
   }
 
-  it.each([1, last, new Date(1), runInNewContext('new Date(1)'), instant])('may be %p', (slot) => {
+  it.each([1, last, new Date(1), runInNewContext('new Date(1)'), instant])('may be %s', (slot) => {
     expect(parseSlot(slot, 'slot')).toBe(slot === last ? last : 1)
   })
 
   it.each([
     ...[NaN, -1, 0, 0.5, Infinity, last + 1, new Date(NaN), '2026-11-21', null, undefined, {}],
     ...[{ epochMilliseconds: '1' }, { epochMilliseconds: NaN }, { epochMilliseconds: -1 }],
-  ])('is refused if it is %p', (slot) => {
+  ])('is refused if it is %s', (slot) => {
     expect(() => parseSlot(slot, 'slot', 'job')).toThrow(
       lockError(
         'INVALID_CONFIGURATION',
@@ -83,7 +80,7 @@ describe('the fencing token', () => {
   })
 })
 
-it('a lock in memory that was last acquired without a slot still remembers its slots, however many names there are', async () => {
+it('a lock in memory that was last acquired without a slot still remembers its slots, with any number of names', async () => {
   const names = Array.from({ length: 300 }, (_, index) => `other ${index}`)
   for (const other of [job, { name: job.name }, ...names.map((name) => ({ name }))])
     await (await provider.lock({ lockAtMostFor: '10m', ...other }))?.unlock()

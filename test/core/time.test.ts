@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { inTime, sleep, time, whenAborted, whenOver } from '../../src/core/internal'
+import { inTime, sleep, time, whenAborted, whenOver } from '../../src/core/time'
 
 const HOUR = 3_600_000
 const nothing = (): void => undefined

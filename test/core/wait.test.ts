@@ -1,10 +1,12 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it, jest } from '@jest/globals'
-import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { provider as faulty, storage, useFaultyExecutor } from './faulty-executor'
+import { useFaultyExecutor } from './faulty-executor'
 import { providerOf } from './provider-of'
 import { useVirtualTime } from './virtual-time'
 
@@ -12,11 +14,11 @@ const job = { name: 'job', lockAtMostFor: '1h' }
 
 describe('a lock with wait', () => {
   useVirtualTime()
-  useFaultyExecutor()
+  const world = useFaultyExecutor()
 
   it('is acquired when the holder unlocks, and its lease begins then', async () => {
-    const holder = await storage.lock(job)
-    const waiting = storage.lock({ ...job, wait: '1m' })
+    const holder = await world.storage.lock(job)
+    const waiting = world.storage.lock({ ...job, wait: '1m' })
     await jest.advanceTimersByTimeAsync(30_000)
     await holder?.unlock()
     await jest.advanceTimersByTimeAsync(500)
@@ -25,26 +27,26 @@ describe('a lock with wait', () => {
   })
 
   it('is refused when the time is over, after one last attempt', async () => {
-    await storage.lock(job)
-    const waiting = faulty.lock({ ...job, wait: { atMost: '1m', interval: '10s' } })
+    await world.storage.lock(job)
+    const waiting = world.provider.lock({ ...job, wait: { atMost: '1m', interval: '10s' } })
     await jest.advanceTimersByTimeAsync(59_999)
-    const attempts = faulty.calls.length
+    const attempts = world.provider.calls.length
     await jest.advanceTimersByTimeAsync(1)
     expect(await waiting).toBeUndefined()
-    expect(faulty.calls.length).toBe(attempts + 1)
+    expect(world.provider.calls.length).toBe(attempts + 1)
     expect(attempts).toBeGreaterThanOrEqual(6)
     expect(attempts).toBeLessThanOrEqual(12)
   })
 
   it('is tried once with 0', async () => {
-    await storage.lock(job)
-    expect(await faulty.lock({ ...job, wait: 0 })).toBeUndefined()
-    expect(faulty.calls).toEqual(['lock'])
+    await world.storage.lock(job)
+    expect(await world.provider.lock({ ...job, wait: 0 })).toBeUndefined()
+    expect(world.provider.calls).toEqual(['lock'])
   })
 
   it('does not wait for a database that does not answer', async () => {
-    faulty.faults.lock = new LockError('DATABASE_ERROR', 'gone')
-    await expect(faulty.lock({ ...job, wait: '1m' })).rejects.toThrow('gone')
+    world.provider.faults.lock = new LockError('DATABASE_ERROR', 'gone')
+    await expect(world.provider.lock({ ...job, wait: '1m' })).rejects.toThrow('gone')
   })
 })
 

@@ -1,6 +1,8 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { LockError, LockingTaskExecutor, type Refusal, type TaskResult } from '../../src/core/internal'
-import { executor, provider, storage, useFaultyExecutor } from './faulty-executor'
+import { LockError } from '../../src/core/errors'
+import type { Refusal, TaskResult } from '../../src/core/lock'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { useFaultyExecutor } from './faulty-executor'
 import { providerOf } from './provider-of'
 
 /** For the compiler: whether two types are one. */
@@ -10,13 +12,13 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 const job = { name: 'job', lockAtMostFor: '10m' }
 const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' })
 
-useFaultyExecutor()
+const world = useFaultyExecutor()
 
 describe('wrap', () => {
   it('passes this and arguments to the name and the task, takes their types from the task, and gives the value', async () => {
     const counter = {
       count: 1,
-      add: executor.wrap(
+      add: world.executor.wrap(
         {
           ...job,
           name(by) {
@@ -24,7 +26,7 @@ describe('wrap', () => {
           },
         },
         function (this: { count: number }, by: number) {
-          expect(storage.isLocked('1+2')).toBe(true)
+          expect(world.storage.isLocked('1+2')).toBe(true)
           return (this.count += by)
         },
       ),
@@ -47,22 +49,22 @@ describe('wrap', () => {
       () => undefined,
     ],
   ])('refuses %s at once', (_, configuration, task) => {
-    expect(() => executor.wrap(configuration as typeof job, task as () => void)).toThrow(invalid)
+    expect(() => world.executor.wrap(configuration as typeof job, task as () => void)).toThrow(invalid)
   })
 
   it('rejects instead of throwing, and does not ask for the lock, if the name is wrong or cannot be made', async () => {
-    const wrapped = executor.wrap(
+    const wrapped = world.executor.wrap(
       { ...job, name: (text: string) => text.toLowerCase() },
       (text: string) => text,
     )
     await expect(wrapped('x'.repeat(65))).rejects.toEqual(invalid)
     await expect(wrapped(undefined as never)).rejects.toBeInstanceOf(TypeError)
-    expect(provider.calls).toEqual([])
+    expect(world.provider.calls).toEqual([])
   })
 
   it('refuses a call whose slot function returns nothing, because the task would run without its slot', async () => {
     const slot = (due?: number): number => due ?? (undefined as never)
-    const run = executor.wrap({ ...job, untilSucceeded: true, slot }, (due?: number) => due)
+    const run = world.executor.wrap({ ...job, untilSucceeded: true, slot }, (due?: number) => due)
     await expect(run()).rejects.toEqual(invalid)
     // Such as the date that is made of the word 'manual', which node-cron 3 passes.
     for (const due of [undefined, null, NaN, new Date(NaN)])
@@ -78,13 +80,13 @@ describe('onError', () => {
     const business = new Error('business')
     const gone = new LockError('DATABASE_ERROR', 'gone')
     const name = (text: string) => text.trim()
-    const wrapped = executor.wrap({ ...job, onError, name }, (text: string) => {
+    const wrapped = world.executor.wrap({ ...job, onError, name }, (text: string) => {
       if (text === 'job') throw business
     })
     await expect(wrapped(1 as never)).resolves.toBeUndefined()
     await expect(wrapped('job')).resolves.toBeUndefined()
-    expect(storage.isLocked('job')).toBe(false)
-    provider.faults.lock = gone
+    expect(world.storage.isLocked('job')).toBe(false)
+    world.provider.faults.lock = gone
     await expect(wrapped('job')).resolves.toBeUndefined()
     expect(onError.mock.calls).toEqual([[expect.any(TypeError)], [business], [gone]])
     true satisfies Same<ReturnType<typeof wrapped>, Promise<void>>
@@ -93,9 +95,9 @@ describe('onError', () => {
   it('is not called for a value or a skip', async () => {
     const onError = jest.fn()
     const task = jest.fn(() => 'done')
-    const wrapped = executor.wrap({ ...job, onError }, task)
+    const wrapped = world.executor.wrap({ ...job, onError }, task)
     await wrapped()
-    await storage.lock(job)
+    await world.storage.lock(job)
     await wrapped()
     expect(task).toHaveBeenCalledTimes(1)
     expect(onError).not.toHaveBeenCalled()
@@ -108,7 +110,7 @@ describe('onError', () => {
     () => Promise.reject(new Error('handler')),
   ])('may fail itself, and that becomes a warning', async (onError) => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-    const wrapped = executor.wrap({ ...job, onError }, () => Promise.reject(new Error('business')))
+    const wrapped = world.executor.wrap({ ...job, onError }, () => Promise.reject(new Error('business')))
     await expect(wrapped()).resolves.toBeUndefined()
     expect(warning.mock.calls).toEqual([[expect.objectContaining({ message: 'handler' })]])
     warning.mockRestore()
@@ -117,9 +119,11 @@ describe('onError', () => {
 
 describe('the executor', () => {
   it('passes on what an onSkip rejects with', async () => {
-    await storage.lock(job)
+    await world.storage.lock(job)
     const onSkip = () => Promise.reject(new Error('handler'))
-    await expect(executor.executeWithLock({ ...job, onSkip }, () => 'skipped')).rejects.toThrow('handler')
+    await expect(world.executor.executeWithLock({ ...job, onSkip }, () => 'skipped')).rejects.toThrow(
+      'handler',
+    )
   })
 
   const holder = { lockedBy: 'host/7', lockUntil: new Date('2026-11-21T03:00:00Z') }
@@ -142,10 +146,10 @@ describe('the executor', () => {
 
   it('fills in its defaults, which it may inherit', async () => {
     const defaults = Object.create({ defaultLockAtMostFor: '3m', defaultLockAtLeastFor: '2m' }) as object
-    await new LockingTaskExecutor(storage, defaults).executeWithLock(
+    await new LockingTaskExecutor(world.storage, defaults).executeWithLock(
       { name: 'job', lockAtMostFor: undefined },
       ({ lock }) => expect(lock.remaining()).toBeGreaterThan(170_000),
     )
-    expect(storage.isLocked('job')).toBe(true)
+    expect(world.storage.isLocked('job')).toBe(true)
   })
 })

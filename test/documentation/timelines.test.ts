@@ -12,7 +12,7 @@ beforeAll(async () => {
   drawn = await pictures()
 })
 
-it('each picture is as npm run timelines draws it, and stands in the page', () => {
+it('each picture is as npm run generate draws it, and stands in the page', () => {
   for (const [file, text] of drawn) {
     expect(read(`docs/durations/${file}`)).toBe(text)
     expect(page).toMatch(new RegExp(`!\\[[^\\]]+\\]\\(durations/${file}\\)`))

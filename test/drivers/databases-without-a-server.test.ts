@@ -1,6 +1,7 @@
 import { DataSource, type TableColumn } from 'typeorm'
 import { describe, expect, it, jest } from '@jest/globals'
-import { shedLockEntity, typeOrmLockProvider } from '../../src/typeorm/internal'
+import { shedLockEntity } from '../../src/typeorm/entity'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'

@@ -1,5 +1,6 @@
-import { drivers, sqlClient } from '../../src/drivers/internal'
-import type { SqlClient } from '../../src/sql/internal'
+import { drivers } from '../../src/drivers/drivers'
+import { sqlClient } from '../../src/drivers/sql-client'
+import type { SqlClient } from '../../src/sql/session'
 
 /** A database of better-sqlite3, which has no types here. */
 export interface SqliteFile {

@@ -1,15 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
-import { LockError } from '../../src/core/internal'
-import { drivers, isNotPrepared, sqlClient, type RunStatement } from '../../src/drivers/internal'
-import {
-  dialects,
-  DriverError,
-  parameter,
-  sql,
-  SqlLockProvider,
-  tableDefinition,
-  type StatementResult,
-} from '../../src/sql/internal'
+import { LockError } from '../../src/core/errors'
+import { drivers } from '../../src/drivers/drivers'
+import { sqlClient, type RunStatement } from '../../src/drivers/sql-client'
+import { isNotPrepared } from '../../src/drivers/statement-names'
+import { dialects } from '../../src/sql/dialects'
+import { DriverError, type StatementResult } from '../../src/sql/session'
+import { parameter, sql } from '../../src/sql/sql'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { tableDefinition } from '../../src/sql/table/definition'
 import { lockError } from '../lock-error'
 import { onSqlite, type SqliteFile } from './on-sqlite'
 import { openMemory } from '../backends/open-database'
@@ -70,7 +68,7 @@ describe('a SQL client', () => {
     [1n, 1],
     [null, NaN],
     [undefined, NaN],
-  ])('reads a count of %p as %p', async (changed, count) => {
+  ])('reads a count of %s as %s', async (changed, count) => {
     expect(await answering({ rows: [], changed }).execute(statement, {})).toBe(count)
   })
 
@@ -80,7 +78,7 @@ describe('a SQL client', () => {
     [{ severity: 'ERROR', code: '26000' }, '26000'],
     [{ severity: 'FATAL', code: '57P01' }, undefined],
     [{ code: 'ECONNRESET' }, undefined],
-  ])('reports the code of %p', async (properties, code) => {
+  ])('reports the code of %s', async (properties, code) => {
     const error = Object.assign(new Error('no'), properties)
     const failing = sending(drivers.postgres, () => Promise.reject(error))
     await expect(failing.query(statement, {})).rejects.toMatchObject({
@@ -99,7 +97,7 @@ describe('a SQL client', () => {
     [{ code: 'ECONNRESET' }, undefined],
     [{ code: 'HRANA_WEBSOCKET_ERROR' }, undefined],
     [{}, undefined],
-  ])('takes no error for an answer of SQLite that may be another: %p', async (properties, code) => {
+  ])('takes no error for an answer of SQLite that may be another: %s', async (properties, code) => {
     const failing = sending(drivers.sqlite, () => Promise.reject(Object.assign(new Error('no'), properties)))
     await expect(failing.query(statement, {})).rejects.toMatchObject({ code, sent: true })
   })
@@ -126,7 +124,7 @@ describe('a SQL client', () => {
     ['mysql', { errno: 1040, sqlState: '08004' }],
     ['mysql', { errno: 1203, sqlState: '42000' }],
     ['mysql', { errno: 1226, sqlState: '42000' }],
-  ] as const)('knows that a full server of %s executed nothing: %p', async (name, properties) => {
+  ] as const)('knows that a full server of %s executed nothing: %s', async (name, properties) => {
     const error = Object.assign(new Error('full'), properties)
     const failing = sending(drivers[name], () => Promise.reject(error))
     await expect(failing.query(statement, {})).rejects.toMatchObject({ sent: false, lasts: false })
@@ -138,7 +136,7 @@ describe('a SQL client', () => {
   })
 
   it.each([new DriverError('40001', new Error('no')), new LockError('INVALID_CLIENT', 'no')])(
-    'does not change an error whose meaning the client has already determined: %p',
+    'does not change an error whose meaning the client has already determined: %s',
     async (error) => {
       const failing = sending(drivers.postgres, () => Promise.reject(error))
       await expect(failing.query(statement, {})).rejects.toBe(error)
@@ -158,7 +156,7 @@ describe('a statement', () => {
     [{ errno: 1295 }],
     [{ errno: 1461 }],
     [{ errno: 1615 }],
-  ])('could not be prepared after %p', (error) => {
+  ])('could not be prepared after %s', (error) => {
     expect(isNotPrepared(error)).toBe(true)
   })
 
@@ -170,7 +168,7 @@ describe('a statement', () => {
     [{ code: 'ECONNRESET', message: 'prepared statement' }],
     [{ code: '08P01', message: 'prepared statement' }],
     [{ errno: 1213 }],
-  ])('may have been executed after %p', (error) => {
+  ])('may have been executed after %s', (error) => {
     expect(isNotPrepared(error)).toBe(false)
   })
 })

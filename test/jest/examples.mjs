@@ -10,5 +10,4 @@ export default {
   testPathIgnorePatterns: ['/node_modules/'],
   // For examples that have a package of their own; the others find it by its name.
   moduleNameMapper: { '^shedlock-orm/(.*)$': '<rootDir>/dist/$1' },
-  testTimeout: 300_000,
 }

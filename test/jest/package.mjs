@@ -8,6 +8,5 @@ export default {
   reporters: undefined,
   testMatch: ['<rootDir>/test/processes/package/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
-  testTimeout: 600_000,
   maxWorkers: 2,
 }

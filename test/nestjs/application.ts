@@ -1,7 +1,8 @@
 import 'reflect-metadata'
 import { Module, type INestApplicationContext, type ModuleMetadata, type Provider } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
+import type { ShedLockModuleOptions } from '../../src/nestjs/shed-lock-module-options'
+import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { afterTest } from '../after-test'
 
 @Module({})

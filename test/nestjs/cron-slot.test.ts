@@ -2,13 +2,13 @@ import { Injectable, Logger, type Type } from '@nestjs/common'
 import { Cron, Interval, ScheduleModule } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider, parseJob, runNow } from '../../src/core/internal'
-import {
-  LockingTaskExecutors,
-  SchedulerLock,
-  ShedLockModule,
-  type ShedLockModuleOptions,
-} from '../../src/nestjs'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { parseJob } from '../../src/core/jobs'
+import { runNow } from '../../src/core/wrapped-task'
+import { LockingTaskExecutors } from '../../src/nestjs/locking-task-executors'
+import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
+import type { ShedLockModuleOptions } from '../../src/nestjs/shed-lock-module-options'
+import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { CronSlots } from '../../src/nestjs/cron-slot'
 import { afterTest } from '../after-test'
 import { providerOf } from '../core/provider-of'

@@ -1,13 +1,12 @@
 import { Logger } from '@nestjs/common'
 import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider, LockError } from '../../src/core/internal'
-import {
-  LockingTaskExecutors,
-  SchedulerLock,
-  ShedLockModule,
-  type ShedLockModuleOptions,
-} from '../../src/nestjs'
+import { LockError } from '../../src/core/errors'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutors } from '../../src/nestjs/locking-task-executors'
+import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
+import type { ShedLockModuleOptions } from '../../src/nestjs/shed-lock-module-options'
+import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { ShedLockLifecycle } from '../../src/nestjs/shed-lock-lifecycle'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'

@@ -2,21 +2,18 @@ import { Injectable, Module, type ModuleMetadata } from '@nestjs/common'
 import { getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typeorm'
 import { DataSource, type Repository } from 'typeorm'
 import { describe, expect, test } from '@jest/globals'
-import {
-  activeLock,
-  InMemoryLockProvider,
-  LockingTaskExecutor,
-  type LockProvider,
-} from '../../src/core/internal'
-import { SchedulerLock, ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import type { LockProvider } from '../../src/core/lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { activeLock } from '../../src/core/scope'
+import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
+import type { ShedLockModuleOptions } from '../../src/nestjs/shed-lock-module-options'
+import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
+import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
+import { shedLockEntity, type ShedLock } from '../../src/typeorm/entity'
+import { createShedLockMigration } from '../../src/typeorm/migration'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { ormClient } from '../../src/nestjs/lock-providers'
-import { prismaLockProvider } from '../../src/prisma/internal'
-import {
-  createShedLockMigration,
-  shedLockEntity,
-  typeOrmLockProvider,
-  type ShedLock,
-} from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { testBackends } from '../backends'
 import { prismaBackends } from '../prisma/clients'

@@ -11,15 +11,13 @@ import { ModuleRef, Reflector } from '@nestjs/core'
 import { Test } from '@nestjs/testing'
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { of, type Observable } from 'rxjs'
-import { activeLock, InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
-import {
-  LockingTaskExecutors,
-  SchedulerLock,
-  SchedulerLockDefaults,
-  SHED_LOCK_OPTIONS,
-  ShedLockModule,
-} from '../../src/nestjs'
-import { alwaysFree } from '../../src/testing'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { activeLock } from '../../src/core/scope'
+import { LockingTaskExecutors } from '../../src/nestjs/locking-task-executors'
+import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs/scheduler-lock.decorator'
+import { SHED_LOCK_OPTIONS, ShedLockModule } from '../../src/nestjs/shed-lock.module'
+import { alwaysFree } from '../../src/testing/unit-test-support'
 import { afterTest } from '../after-test'
 import { providerOf } from '../core/provider-of'
 import { lockError } from '../lock-error'

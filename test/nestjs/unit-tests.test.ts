@@ -1,8 +1,8 @@
 import { Cron } from '@nestjs/schedule'
 import { afterEach, describe, expect, test } from '@jest/globals'
-import { activeLock, assertLocked } from '../../src/core/internal'
-import { SchedulerLock } from '../../src/nestjs'
-import { assumeLocked, makeAllAssertsPass } from '../../src/testing'
+import { activeLock, assertLocked, makeAllAssertsPass } from '../../src/core/scope'
+import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
+import { assumeLocked } from '../../src/testing/unit-test-support'
 
 class Reports {
   @Cron('0 3 * * *')

@@ -2,8 +2,10 @@ import { Logger } from '@nestjs/common'
 import { Cron, ScheduleModule } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider } from '../../src/core/internal'
-import { SchedulerLock, ShedLockModule, type SchedulerLockOptions } from '../../src/nestjs'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import type { SchedulerLockOptions } from '../../src/nestjs/scheduler-lock-options'
+import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
+import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { startApplication } from './application'
@@ -81,7 +83,7 @@ const start = async (job: JobClass, lockProvider = new InMemoryLockProvider()) =
 
 describe.each(['legacy', 'standard'])('%s decorators', (kind) => {
   test.each(CASES)(
-    '$order, the wrapper is $wrapper: runs once for each due time, again after a failure, and at the start what is due',
+    '$order, the wrapper is $wrapper: runs once for each due time, after a failure, and at the start',
     async ({ parts, decorator }) => {
       const jobOf = (options: Partial<SchedulerLockOptions>, task: () => unknown): JobClass => {
         const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...options })

@@ -2,7 +2,7 @@ import { DataPointType, type Histogram } from '@opentelemetry/sdk-metrics'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { openTelemetryListener } from '../../src/opentelemetry'
+import { openTelemetryListener } from '../../src/opentelemetry/open-telemetry-listener'
 import { exportedMetrics } from './exported-metrics'
 
 const guides = join(__dirname, '../../docs/guides')

@@ -1,19 +1,20 @@
 import { metrics } from '@opentelemetry/api'
 import type { Histogram } from '@opentelemetry/sdk-metrics'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { LockError, LockingTaskExecutor } from '../../src/core/internal'
-import { openTelemetryListener } from '../../src/opentelemetry'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { LockError } from '../../src/core/errors'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { openTelemetryListener } from '../../src/opentelemetry/open-telemetry-listener'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { migrated, openMemory } from '../backends/open-database'
 import { everyEvent } from '../core/every-event'
-import { provider, useFaultyExecutor } from '../core/faulty-executor'
+import { useFaultyExecutor } from '../core/faulty-executor'
 import { exportedMetrics, type Exported } from './exported-metrics'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 let meterProvider: Exported['meterProvider']
 let exported: Exported['exported']
 
-useFaultyExecutor()
+const world = useFaultyExecutor()
 
 beforeEach(() => {
   ;({ meterProvider, exported } = exportedMetrics())
@@ -25,7 +26,7 @@ afterEach(async () => {
 })
 
 const listenedTo = (options: object = { meterProvider }) =>
-  new LockingTaskExecutor(provider, { listeners: [openTelemetryListener(options)] })
+  new LockingTaskExecutor(world.provider, { listeners: [openTelemetryListener(options)] })
 
 /** All values as `metric{attributes}`: numbers, and for the histogram how often it was recorded. */
 async function measured(): Promise<Record<string, number>> {
@@ -40,7 +41,7 @@ async function measured(): Promise<Record<string, number>> {
 
 describe('the OpenTelemetry listener', () => {
   it('measures each event, by the names of ShedLock', async () => {
-    await everyEvent(listenedTo())
+    await everyEvent(listenedTo(), world)
     expect(await measured()).toEqual({
       'shedlock.lock.attempts{job}': 5,
       'shedlock.lock.acquired{job}': 3,

@@ -1,8 +1,10 @@
 import { SpanStatusCode, trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core/internal'
-import { openTelemetryTracingListener } from '../../src/opentelemetry'
+import { LockError } from '../../src/core/errors'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { openTelemetryTracingListener } from '../../src/opentelemetry/open-telemetry-tracing-listener'
 import { FaultyLockProvider } from '../core/faulty-lock-provider'
 
 const job = { name: 'job', lockAtMostFor: '10m' }

@@ -1,14 +1,12 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import {
-  activeLock,
-  InMemoryLockProvider,
-  LockingTaskExecutor,
-  type TaskConfiguration,
-} from '../../src/core/internal'
-import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs'
-import { prismaLockProvider, shedlock, type ShedLockClient } from '../../src/prisma/internal'
-import type { SqlLockProvider } from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import type { TaskConfiguration } from '../../src/core/configuration'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { activeLock } from '../../src/core/scope'
+import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs/scheduler-lock.decorator'
+import { prismaLockProvider, shedlock, type ShedLockClient } from '../../src/prisma/prisma-lock-provider'
+import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { openMemory } from '../backends/open-database'
 import { FaultyLockProvider } from '../core/faulty-lock-provider'
@@ -83,7 +81,14 @@ describe.each(Object.entries(entryPoints))('%s', (_, run) => {
     await storage.lock({ name: 'job', lockAtMostFor: '1h' })
     const locks = new FaultyLockProvider(storage)
     const [task, onSkip] = [jest.fn(), jest.fn()]
-    await run({ lockAtMostFor: '1m', wait: { atMost: 30, interval: 5 }, onSkip }, task, locks)
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
+    afterTest(() => jest.useRealTimers())
+    const call = { isOver: false }
+    const over = run({ lockAtMostFor: '1m', wait: { atMost: '3s', interval: '1s' }, onSkip }, task, locks)
+    void over.finally(() => (call.isOver = true))
+    // An application starts before the call waits, so it is not known how often time has to pass.
+    while (!call.isOver) await jest.advanceTimersByTimeAsync(1_000)
+    await over
     expect(onSkip).toHaveBeenCalledWith(expect.objectContaining({ reason: 'held' }))
     expect(locks.calls.length).toBeGreaterThan(1)
     expect(task).not.toHaveBeenCalled()

@@ -1,24 +1,31 @@
 import 'reflect-metadata'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { NestFactory } from '@nestjs/core'
 import { describe, expect, it } from '@jest/globals'
-import {
-  executeOnce,
-  InMemoryLockProvider,
-  leaderElection,
-  LockingTaskExecutor,
-  type LockProvider,
-} from '../../src/core/internal'
-import { SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
-import { shedLockCoordinator } from '../../src/node-cron'
-import { openTelemetryListener, openTelemetryTracingListener } from '../../src/opentelemetry'
-import { prismaLockProvider, prismaModel, shedlock } from '../../src/prisma/internal'
-import { prismaContract } from '../../src/prisma-8/internal'
-import { dialects, SqlLockProvider } from '../../src/sql/internal'
-import { alwaysFree } from '../../src/testing'
-import { createShedLockMigration, shedLockEntity, typeOrmLockProvider } from '../../src/typeorm/internal'
-import { lockPage } from '../../src/web'
+import { executeOnce } from '../../src/core/execute-once'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { leaderElection } from '../../src/core/leader-election'
+import type { LockProvider } from '../../src/core/lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs/scheduler-lock.decorator'
+import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
+import { shedLockCoordinator } from '../../src/node-cron/shed-lock-coordinator'
+import { openTelemetryListener } from '../../src/opentelemetry/open-telemetry-listener'
+import { openTelemetryTracingListener } from '../../src/opentelemetry/open-telemetry-tracing-listener'
+import { prismaContract } from '../../src/prisma-8/prisma-contract'
+import { prismaLockProvider, shedlock } from '../../src/prisma/prisma-lock-provider'
+import { prismaModel } from '../../src/prisma/prisma-model'
+import { dialects } from '../../src/sql/dialects'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { alwaysFree } from '../../src/testing/unit-test-support'
+import { shedLockEntity } from '../../src/typeorm/entity'
+import { createShedLockMigration } from '../../src/typeorm/migration'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
+import { lockPage } from '../../src/web/lock-page'
 import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
+import { read, root } from '../project'
 import { clientOf } from '../statement-sender'
 import { prisma } from './prisma-client'
 
@@ -130,14 +137,41 @@ async function outcome(where: string, change: Change): Promise<unknown> {
   }
 }
 
+/** The options that a call knows, as it lists them when it refuses another. */
+async function knownTo(where: string): Promise<string[]> {
+  const error = await outcome(where, { nonsense: 1 })
+  expect(error).toEqual(refused)
+  const [, known = ''] = /known options are (.+)\.$/.exec((error as Error).message) ?? []
+  expect(known).not.toBe('')
+  return known.split(', ')
+}
+
 describe.each(Object.keys(calls))('%s', (where) => {
   it('is accepted as it is meant, and refuses unknown options and each wrong value', async () => {
     expect(await outcome(where, {})).toBe('accepted')
-    const error = await outcome(where, { nonsense: 1 })
-    expect(error).toEqual(refused)
-    const [, known = ''] = /known options are (.+)\.$/.exec((error as Error).message) ?? []
-    expect(known).not.toBe('')
-    for (const option of known.split(', '))
+    for (const option of await knownTo(where))
       expect([option, await outcome(where, { [option]: wrong[option] ?? WRONG })]).toEqual([option, refused])
   })
+})
+
+/** Objects of options in the reports of the public interface: interfaces with such a name, and literals of a parameter. */
+const OBJECT =
+  /^export interface \w+(?:Options|Configuration)\b.*?^}|(?<=[(, ])(?<!readonly )options\??: \{.*?^ *}\)/gms
+/** Not refused, because they are arguments of an error that somebody else's provider creates. */
+const OF_ERRORS = ['cause', 'lockName']
+
+it('each option of the public interface is known to one of the calls above', async () => {
+  const options = readdirSync(join(root, 'api'))
+    .flatMap((file) => [...read(`api/${file}`).matchAll(OBJECT)])
+    .flatMap(([object]) => {
+      // What is further to the right is part of the value of an option.
+      const [indent = ''] = /(?<=\n) +/.exec(object) ?? []
+      return [...object.matchAll(new RegExp(`^${indent}readonly ([a-z]\\w*)\\??:`, 'gim'))]
+    })
+    .map(([, name = '']) => name)
+    .filter((name) => !OF_ERRORS.includes(name))
+  expect(options.length).toBeGreaterThan(30)
+  const known: string[] = []
+  for (const where of Object.keys(calls)) known.push(...(await knownTo(where)))
+  expect([...new Set(options)].filter((option) => !known.includes(option))).toEqual([])
 })

@@ -1,11 +1,8 @@
 import { pgliteAdapter } from '../backends/pglite'
 import { address } from '../backends/server'
-import type {
-  lockStatementName,
-  PrismaClientLike,
-  ShedLockClient,
-  ShedLockExtension,
-} from '../../src/prisma/internal'
+import type { PrismaClientLike } from '../../src/prisma/prisma-client'
+import type { ShedLockClient, ShedLockExtension } from '../../src/prisma/prisma-lock-provider'
+import type { lockStatementName } from '../../src/prisma/prisma-sql-client'
 
 /**
  * A generated client as the tests use it. The real type is not named here, so that the tests' types can be checked

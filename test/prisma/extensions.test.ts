@@ -1,12 +1,8 @@
 import { beforeEach, expect, test } from '@jest/globals'
-import { assertLocked } from '../../src/core/internal'
-import {
-  guard,
-  prismaLockProvider,
-  shedlock,
-  type PrismaClientLike,
-  type ShedLockClient,
-} from '../../src/prisma/internal'
+import { assertLocked } from '../../src/core/scope'
+import { guard } from '../../src/prisma/guard'
+import type { PrismaClientLike } from '../../src/prisma/prisma-client'
+import { prismaLockProvider, shedlock, type ShedLockClient } from '../../src/prisma/prisma-lock-provider'
 import { prismaBackends, type TestClient } from './clients'
 import { openPrisma } from './lock-table'
 import { describeBackends } from '../backends'

@@ -1,5 +1,7 @@
 import { beforeAll, expect, it } from '@jest/globals'
-import { guard, prismaLockProvider, type PrismaClientLike } from '../../src/prisma/internal'
+import { guard } from '../../src/prisma/guard'
+import type { PrismaClientLike } from '../../src/prisma/prisma-client'
+import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
 import { afterFile } from '../after-test'
 import { describeBackends } from '../backends'
 import { guardCases, guardSteps, type GuardedClient } from '../conformance/guard-cases'

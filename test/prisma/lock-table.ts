@@ -1,4 +1,5 @@
-import { dialects, tableDefinition } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/dialects'
+import { tableDefinition } from '../../src/sql/table/definition'
 import { afterTest } from '../after-test'
 import type { PrismaBackend } from './clients'
 

@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals'
-import { prismaLockProvider, type PrismaClientLike } from '../../src/prisma/internal'
+import type { PrismaClientLike } from '../../src/prisma/prisma-client'
+import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
 import { describeBackends } from '../backends'
 import { prismaBackends, type TestClient } from './clients'
 import { openPrisma } from './lock-table'

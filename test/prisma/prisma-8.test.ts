@@ -1,14 +1,11 @@
 import { DataSource } from 'typeorm'
 import { expect, test } from '@jest/globals'
-import { guard as guardOfPrisma, prismaLockProvider as providerOfPrisma } from '../../src/prisma/internal'
-import {
-  guard,
-  prisma8Code,
-  prisma8NotSent,
-  prismaContract,
-  prismaLockProvider,
-} from '../../src/prisma-8/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { guard, prismaLockProvider } from '../../src/prisma-8/prisma-8-lock-provider'
+import { prisma8Code, prisma8NotSent } from '../../src/prisma-8/prisma-8-sql-client'
+import { prismaContract } from '../../src/prisma-8/prisma-contract'
+import { guard as guardOfPrisma } from '../../src/prisma/guard'
+import { prismaLockProvider as providerOfPrisma } from '../../src/prisma/prisma-lock-provider'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { lockError } from '../lock-error'
 

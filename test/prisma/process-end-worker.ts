@@ -1,5 +1,5 @@
-import type { LockError } from '../../src/core/internal'
-import { shedlock } from '../../src/prisma/internal'
+import type { LockError } from '../../src/core/errors'
+import { shedlock } from '../../src/prisma/prisma-lock-provider'
 import { adapterFor, connect } from './adapters'
 
 /** An app that ends after a lock whose acquisition got no answer. It prints what it did. */

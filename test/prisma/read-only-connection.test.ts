@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { prismaLockProvider } from '../../src/prisma/internal'
+import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
 import { endReadOnlyConnection } from '../../src/prisma/read-only-connection'
 import { describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'

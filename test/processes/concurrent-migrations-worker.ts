@@ -1,5 +1,5 @@
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import { createShedLockMigration } from '../../src/typeorm/internal'
+import { createShedLockMigration } from '../../src/typeorm/migration'
 
 async function prepare(typeOrm: DataSourceOptions): Promise<() => Promise<void>> {
   const migrations = [createShedLockMigration()]

@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals'
-import { dialects, SqlLockProvider, type DialectName } from '../../src/sql/internal'
+import { dialects, type DialectName } from '../../src/sql/dialects'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { describeBackends } from '../backends'
 import { everyClient, openedClient } from '../conformance/every-client'
 import { everyQuestion } from '../conformance/every-question'
@@ -64,7 +65,7 @@ describeBackends(readers)('$title whose app reads values in its own way', (each)
   const client = openedClient(each, {}, READING[each.dialect])
 
   // With a quote in their name, mysql2 sends statements in the text protocol.
-  it.each(['job', "it's"])('keeps its locks, such as %p', (name) =>
+  it.each(['job', "it's"])('keeps its locks, such as %s', (name) =>
     everyQuestion(client.createProvider(), client.table, name),
   )
 })

@@ -1,15 +1,15 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it, jest } from '@jest/globals'
-import {
-  executeOnce,
-  LockError,
-  LockingTaskExecutor,
-  type Task,
-  type TaskFinishedEvent,
-} from '../../src/core/internal'
-import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
+import { LockError } from '../../src/core/errors'
+import { executeOnce } from '../../src/core/execute-once'
+import type { TaskFinishedEvent } from '../../src/core/listener'
+import type { Task } from '../../src/core/lock'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { dialects } from '../../src/sql/dialects'
+import { DriverError } from '../../src/sql/session'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { sqliteClient } from '../../src/typeorm/sqlite-client'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { migrated, openMemory } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'

@@ -1,15 +1,11 @@
 import type { DialectName as Grammar } from '@guanmingchiu/sqlparser-ts'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  dialects,
-  lockStatements,
-  tableSql,
-  render,
-  tableDefinition,
-  type Dialect,
-  type DialectName,
-} from '../../src/sql/internal'
-import { drivers } from '../../src/drivers/internal'
+import { drivers } from '../../src/drivers/drivers'
+import { dialects, type Dialect, type DialectName } from '../../src/sql/dialects'
+import { tableSql } from '../../src/sql/names'
+import { render } from '../../src/sql/sql'
+import { lockStatements } from '../../src/sql/statements'
+import { tableDefinition } from '../../src/sql/table/definition'
 import { refusals } from './grammar-refusals'
 import { tableFixes, tableReads } from './table-fixes'
 

@@ -1,4 +1,5 @@
-import { dialects, type DialectName, type LockTableOptions } from '../../src/sql/internal'
+import { dialects, type DialectName } from '../../src/sql/dialects'
+import type { LockTableOptions } from '../../src/sql/names'
 
 /** Quotes, reserved words, what ends a statement, a block or a comment, and letters that are folded when they are not quoted. */
 export const hostileNames = {

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { idleConnection } from '../../src/sql/internal'
+import { idleConnection } from '../../src/sql/idle-connection'
 import { useVirtualTime } from '../core/virtual-time'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { temporaryFolder } from '../temporary-folder'

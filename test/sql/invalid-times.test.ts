@@ -1,7 +1,8 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
-import { dialects, tableDefinition, type DialectName } from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { dialects, type DialectName } from '../../src/sql/dialects'
+import { tableDefinition } from '../../src/sql/table/definition'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 

@@ -1,23 +1,13 @@
 import { expect, it, jest } from '@jest/globals'
-import { LockingTaskExecutor, type LockError } from '../../src/core/internal'
-import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
+import type { LockError } from '../../src/core/errors'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { dialects } from '../../src/sql/dialects'
+import { DriverError } from '../../src/sql/session'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import type { Fault } from '../unreliable-client'
-import {
-  expectFailure,
-  held,
-  HOUR,
-  job,
-  LIMIT,
-  MINUTE,
-  network,
-  other,
-  provider,
-  SECOND,
-  settle,
-  useVirtualTime,
-} from './on-virtual-time'
+import { expectFailure, HOUR, job, LIMIT, MINUTE, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
-useVirtualTime()
+const world = useVirtualTime()
 
 /** Its row exists, so that it is acquired with one write. */
 const known = { ...job('first'), lockAtMostFor: MINUTE }
@@ -41,16 +31,16 @@ const send: Delivery = (deliver) => deliver()
 const nothing: Delivery = () => Promise.resolve({ rows: [] })
 /** Somebody else acquires the slot again before the statement is delivered. */
 const acquiredFirst: Delivery = async (deliver) => {
-  expect(await other.lock(slot())).toBeDefined()
+  expect(await world.other.lock(slot())).toBeDefined()
   return deliver()
 }
 const slot = () => ({ ...job(), slot: 1_700_000_000_000, untilSucceeded: true })
 /** Delivers no writes. */
 const swallowing: Fault = (send, isWrite) => (isWrite ? new Promise(() => undefined) : send())
 
-it('a lease counts from before the request, less a millisecond to which the database cuts its clock; an extension too, which never shortens it', async () => {
-  network.fault = slowWrites
-  const lock = await settle(provider.lock(known), 500)
+it('a lease, also of an extension, counts from before the request, less the millisecond of the clock', async () => {
+  world.network.fault = slowWrites
+  const lock = await settle(world.provider.lock(known), 500)
   expect(lock?.remaining()).toBe(59_499)
   await settle(Promise.resolve(lock?.extend(2 * MINUTE)), 500)
   expect(lock?.remaining()).toBe(119_499)
@@ -59,8 +49,8 @@ it('a lease counts from before the request, less a millisecond to which the data
 })
 
 it('a lease counts from the second attempt that acquired it, even if the first took longer than the lease', async () => {
-  network.next = busyAfter(2 * SECOND)
-  const lock = await settle(provider.lock({ ...known, lockAtMostFor: SECOND }), 2_010)
+  world.network.next = busyAfter(2 * SECOND)
+  const lock = await settle(world.provider.lock({ ...known, lockAtMostFor: SECOND }), 2_010)
   expect(lock?.remaining()).toBeGreaterThan(900)
 })
 
@@ -68,16 +58,16 @@ it.each([
   ['at once', undefined],
   ['at the second attempt', busyAfter(500)],
 ])(
-  'the record of a run whose lock stays held ends with the run, and not with the row, which began before the answer: released %s',
+  'the record of a run whose lock stays held ends with the run, not with the row: released %s',
   async (_, fault) => {
-    network.fault = slowWrites
-    const lock = await settle(provider.lock({ ...known, lockAtLeastFor: MINUTE }), 500)
+    world.network.fault = slowWrites
+    const lock = await settle(world.provider.lock({ ...known, lockAtLeastFor: MINUTE }), 500)
     await jest.advanceTimersByTimeAsync(SECOND)
-    network.next = fault
+    world.network.next = fault
     await settle(Promise.resolve(lock?.unlock({ outcome: 'succeeded' })), 2 * SECOND)
-    expect(network.sent).toHaveLength(fault ? 3 : 2)
+    expect(world.network.sent).toHaveLength(fault ? 3 : 2)
     // The row ends 60 s after the request; the run ended 1.5 s after it.
-    expect((await other.table.find('first'))?.lockedBy).toMatch(/\/1000\+58500 succeeded$/)
+    expect((await world.other.table.find('first'))?.lockedBy).toMatch(/\/1000\+58500 succeeded$/)
   },
 )
 
@@ -86,11 +76,11 @@ it.each([
   ['no lockAtLeastFor, so that it stays', [120_000, undefined], 50_000],
   ['less than what is left, which changes nothing', [1_000, undefined], 50_000],
 ] as const)('an extension has %s', async (_, [atMost, atLeast], kept) => {
-  const lock = await provider.lock({ ...known, lockAtLeastFor: MINUTE })
+  const lock = await world.provider.lock({ ...known, lockAtLeastFor: MINUTE })
   await lock?.extend(atMost, atLeast)
   await jest.advanceTimersByTimeAsync(10 * SECOND)
   await lock?.unlock({ outcome: 'succeeded' })
-  expect((await other.table.find('first'))?.lockedBy).toMatch(new RegExp(`/10000\\+${kept} succeeded$`))
+  expect((await world.other.table.find('first'))?.lockedBy).toMatch(new RegExp(`/10000\\+${kept} succeeded$`))
 })
 
 const NEVER = 0
@@ -108,13 +98,13 @@ it.each<[when: string, code: string, pauses: number[], rest?: { slot?: number; i
 ])(
   'a lock whose statements are slow ends within the time limit and sends nothing more, also if %s',
   async (_, code, pauses, { slot, isReadOnly = false } = {}) => {
-    network.fault = async (send, isWrite) => {
+    world.network.fault = async (send, isWrite) => {
       await later(pauses.shift())
       if (isWrite && isReadOnly) throw new DriverError('SQLITE_READONLY', 'a readonly database')
       return send()
     }
     const started = Date.now()
-    const ended = new SqlLockProvider(network, dialects.sqlite, { timeLimit: SECOND })
+    const ended = new SqlLockProvider(world.network, dialects.sqlite, { timeLimit: SECOND })
       .lock({ ...known, slot })
       .then(String, (error: unknown) => [(error as LockError).code, Date.now() - started])
     expect(await settle(ended, 10 * SECOND)).toEqual([code, SECOND])
@@ -123,8 +113,8 @@ it.each<[when: string, code: string, pauses: number[], rest?: { slot?: number; i
 )
 
 it('an extension whose request got lost is sent again before the lease is over', async () => {
-  const lock = await provider.lock({ ...job(), lockAtMostFor: 5 * SECOND })
-  network.next = 'late'
+  const lock = await world.provider.lock({ ...job(), lockAtMostFor: 5 * SECOND })
+  world.network.next = 'late'
   await settle(Promise.resolve(lock?.extend(HOUR)), 3 * SECOND)
   expect(lock?.remaining()).toBeGreaterThan(HOUR / 2)
 })
@@ -140,22 +130,22 @@ it.each<[string, 'failed' | 'succeeded', Delivery[], object]>([
   ],
   ['is held if somebody else is faster before it is written', 'failed', [send, send, acquiredFirst], HELD],
 ])('a slot %s', async (_, outcome, faults, result) => {
-  await (await provider.lock(slot()))?.unlock({ outcome })
-  network.fault = (...all) => (faults.shift() ?? send)(...all)
-  const run = new LockingTaskExecutor(provider).executeWithLock(slot(), () => undefined)
+  await (await world.provider.lock(slot()))?.unlock({ outcome })
+  world.network.fault = (...all) => (faults.shift() ?? send)(...all)
+  const run = new LockingTaskExecutor(world.provider).executeWithLock(slot(), () => undefined)
   expect(await settle(run, SECOND)).toMatchObject(result)
 })
 
 it('a read whose answer got lost is sent again', async () => {
   const faults = [() => new Promise<never>(() => undefined)]
-  network.fault = (send) => (faults.pop() ?? send)()
-  expect(await settle(provider.table.find('first'), 3 * SECOND)).toMatchObject({ held: false })
+  world.network.fault = (send) => (faults.pop() ?? send)()
+  expect(await settle(world.provider.table.find('first'), 3 * SECOND)).toMatchObject({ held: false })
 })
 
 it('an extension ends with the lease, however long the time limit is', async () => {
-  const patient = new SqlLockProvider(network, dialects.sqlite, { timeLimit: HOUR })
+  const patient = new SqlLockProvider(world.network, dialects.sqlite, { timeLimit: HOUR })
   const lock = await patient.lock({ ...job(), lockAtMostFor: 2 * SECOND })
-  network.fault = swallowing
+  world.network.fault = swallowing
   const message = expect.stringMatching(/no more was left of its lease\. Extend it earlier/)
   await expectFailure(lock?.extend(HOUR), { code: 'TIMEOUT', message }, 2 * SECOND)
 })
@@ -163,34 +153,36 @@ it('an extension ends with the lease, however long the time limit is', async () 
 it.each([true, false])(
   'all attempts together have one time limit, and what was in the way of the first is reported: sent %s',
   async (sent) => {
-    network.fault = swallowing
-    network.next = busyAfter(LIMIT / 2, sent)
+    world.network.fault = swallowing
+    world.network.next = busyAfter(LIMIT / 2, sent)
     const message = expect.stringContaining('too busy')
-    await expectFailure(provider.lock(job()), { code: 'TIMEOUT', message })
-    expect(network.sent).toHaveLength(2)
+    await expectFailure(world.provider.lock(job()), { code: 'TIMEOUT', message })
+    expect(world.network.sent).toHaveLength(2)
   },
 )
 
 it('a pause whose request arrives late has no effect once the pause was ended', async () => {
-  await (await other.lock(job()))?.unlock()
-  network.next = 'late'
-  await expectFailure(provider.table.pause('job', { duration: '8h', reason: 'late' }), { code: 'TIMEOUT' })
-  await other.table.resume('job')
-  await network.deliver()
+  await (await world.other.lock(job()))?.unlock()
+  world.network.next = 'late'
+  await expectFailure(world.provider.table.pause('job', { duration: '8h', reason: 'late' }), {
+    code: 'TIMEOUT',
+  })
+  await world.other.table.resume('job')
+  await world.network.deliver()
   await jest.advanceTimersByTimeAsync(SECOND)
-  expect(await held()).toEqual([])
+  expect(await world.held()).toEqual([])
 })
 
 it('an unlock ends what the holder trusts, also when the database refuses it, and may then be called again', async () => {
-  const lock = await provider.lock(job())
-  network.fault = (send, isWrite) =>
+  const lock = await world.provider.lock(job())
+  world.network.fault = (send, isWrite) =>
     isWrite ? Promise.reject(new DriverError('refused', 'no space left')) : send()
   await expect(lock?.unlock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
   expect(lock?.remaining()).toBe(0)
   await expect(lock?.extend(HOUR)).rejects.toMatchObject({ code: 'NOT_LOCKED' })
-  expect(await held()).toEqual(['job'])
-  network.fault = undefined
+  expect(await world.held()).toEqual(['job'])
+  world.network.fault = undefined
   await lock?.unlock()
   await lock?.unlock()
-  expect(await held()).toEqual([])
+  expect(await world.held()).toEqual([])
 })

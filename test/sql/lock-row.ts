@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { LockRecord, SqlLockProvider } from '../../src/sql/internal'
+import type { LockRecord } from '../../src/sql/records'
+import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 
 /** The row of a lock, which exists. */
 export async function lockRow(provider: SqlLockProvider, name: string): Promise<LockRecord> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeAll, expect, it } from '@jest/globals'
-import type { SqlLockProvider } from '../../src/sql/internal'
+import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { describeBackends } from '../backends'
 import { openedClient } from '../conformance/every-client'
 import { eventually } from '../eventually'

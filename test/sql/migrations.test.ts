@@ -4,8 +4,10 @@ import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { migrationFiles } from '../../scripts/migration-files'
 import { prismaFiles } from '../../scripts/prisma-files'
-import { dialects, migrationScripts, type LockTableOptions } from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { dialects } from '../../src/sql/dialects'
+import type { LockTableOptions } from '../../src/sql/names'
+import { migrationScripts } from '../../src/sql/table/definition'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { hasClient, runScript } from '../backends/database-client'
@@ -17,7 +19,7 @@ const job = { name: 'job', lockAtMostFor: '1m' }
 it.each([
   { folder: 'migrations', written: migrationFiles },
   { folder: 'prisma', written: prismaFiles },
-])('the files under $folder are what `npm run migrations` writes', ({ folder, written }) => {
+])('the files under $folder are what npm run generate writes', ({ folder, written }) => {
   const root = join(__dirname, '../..', folder)
   const found = readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -1,7 +1,8 @@
 import type { DataSource } from 'typeorm'
 import { afterEach, beforeEach, expect, jest } from '@jest/globals'
-import { dialects, SqlLockProvider } from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { dialects } from '../../src/sql/dialects'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { openMemory } from '../backends/open-database'
 import { typeOrmClient } from '../conformance/sql-clients'
 import { UnreliableClient } from '../unreliable-client'
@@ -12,19 +13,34 @@ export const HOUR = 60 * MINUTE
 /** Of one call, by default. */
 export const LIMIT = 5 * SECOND
 
-export let network: UnreliableClient
-/** Behind the network. */
-export let provider: SqlLockProvider
-/** Past the network. */
-export let other: SqlLockProvider
+/** A lock table in memory, behind an unreliable network, for one test. */
+export interface VirtualWorld {
+  readonly network: UnreliableClient
+  /** Behind the network. */
+  readonly provider: SqlLockProvider
+  /** Past the network. */
+  readonly other: SqlLockProvider
+  /** The names of the locks that are held. */
+  held(): Promise<string[]>
+}
 
-/** In each test of the file or block that calls this, time is virtual, and a lock table is behind an unreliable network. */
-export function useVirtualTime(): void {
+/** In each test of the file or block that calls this, time is virtual, and what it returns is new. */
+export function useVirtualTime(): VirtualWorld {
+  const world = {} as VirtualWorld
+
   beforeEach(async () => {
     const dataSource: DataSource = await openMemory()
-    network = new UnreliableClient(typeOrmClient(dataSource, 'sqlite'))
-    provider = new SqlLockProvider(network, dialects.sqlite)
-    other = typeOrmLockProvider(dataSource)
+    const network = new UnreliableClient(typeOrmClient(dataSource, 'sqlite'))
+    const provider = new SqlLockProvider(network, dialects.sqlite)
+    const other = typeOrmLockProvider(dataSource)
+    const held = async (): Promise<string[]> => {
+      const locks = await other.table.list()
+      return locks
+        .filter((lock) => lock.held)
+        .map(({ name }) => name)
+        .sort()
+    }
+    Object.assign(world, { network, provider, other, held })
     await other.table.create()
     jest.useFakeTimers()
     // The table is looked at once.
@@ -33,23 +49,15 @@ export function useVirtualTime(): void {
   })
 
   afterEach(async () => {
-    await settle(provider.drain(0))
+    await settle(world.provider.drain(0))
     expect(jest.getTimerCount()).toBe(0)
     jest.useRealTimers()
   })
+  return world
 }
 
 export function job(name = 'job') {
   return { name, lockAtMostFor: HOUR }
-}
-
-/** The names of the locks that are held. */
-export async function held(): Promise<string[]> {
-  const locks = await other.table.list()
-  return locks
-    .filter((lock) => lock.held)
-    .map(({ name }) => name)
-    .sort()
 }
 
 /** Lets some time pass, after which the work is done. */

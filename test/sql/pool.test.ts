@@ -1,16 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { DataSource } from 'typeorm'
-import { LockError, LockingTaskExecutor, type Lock } from '../../src/core/internal'
-import {
-  dialects,
-  DriverError,
-  sql,
-  SqlLockProvider,
-  type Dialect,
-  type SqlClient,
-  type StatementResult,
-} from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { LockError } from '../../src/core/errors'
+import type { Lock } from '../../src/core/lock'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { dialects, type Dialect } from '../../src/sql/dialects'
+import { DriverError, type SqlClient, type StatementResult } from '../../src/sql/session'
+import { sql } from '../../src/sql/sql'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
@@ -18,12 +15,15 @@ import { hasPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 import { TcpProxy } from '../backends/tcp-proxy'
-import { LIMIT, network, SECOND, settle, useVirtualTime } from './on-virtual-time'
+import { LIMIT, SECOND, settle, useVirtualTime } from './on-virtual-time'
+import type { UnreliableClient } from '../unreliable-client'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 
 /** A pool that counts its sessions and statements. Reads find every lock free, because no write is delivered. */
 class CountingPool implements SqlClient {
+  constructor(private readonly network: UnreliableClient) {}
+
   opened = 0
   sent = 0
   ended = 0
@@ -41,7 +41,7 @@ class CountingPool implements SqlClient {
   async connect() {
     await this.opening()
     this.opened++
-    const session = await network.connect()
+    const session = await this.network.connect()
     return {
       execute: (...all: Parameters<typeof session.execute>) => {
         this.sent++
@@ -94,14 +94,14 @@ const writingFirst: Dialect = {
 }
 
 describe('the check of a table before its first lock', () => {
-  useVirtualTime()
+  const world = useVirtualTime()
 
   /** Counts the checks. @param isSilent whether one is never answered */
   const checking = (isSilent: (check: number) => boolean = () => false) => {
     const client = {
       checks: 0,
       connect: async () => {
-        const session = await network.connect()
+        const session = await world.network.connect()
         const execute: typeof session.execute = (statement, ...rest) => {
           const isCheck = statement.pieces.join('').includes('pragma_table_info')
           return isCheck && isSilent(++client.checks) ? silent() : session.execute(statement, ...rest)
@@ -125,7 +125,7 @@ describe('the check of a table before its first lock', () => {
   })
 
   it('names its own lock in the error of each', async () => {
-    const missing = new SqlLockProvider(network, dialects.sqlite, { tableName: 'missing' })
+    const missing = new SqlLockProvider(world.network, dialects.sqlite, { tableName: 'missing' })
     const results = await settle(locks(missing), SECOND)
     for (const [each, result] of results.entries())
       expect(result).toMatchObject({ reason: { code: 'TABLE_MISSING', lockName: `job ${each}` } })
@@ -148,10 +148,10 @@ describe('the connections of a pool', () => {
     jest.restoreAllMocks()
     return settle(provider.drain(0), LIMIT)
   })
-  useVirtualTime()
+  const world = useVirtualTime()
 
   beforeEach(async () => {
-    pool = new CountingPool()
+    pool = new CountingPool(world.network)
     provider = new SqlLockProvider(pool, writingFirst)
     await (await provider.lock(job))?.unlock()
     Object.assign(pool, { opened: 0, sent: 0, ended: 0, released: 0 })
@@ -221,7 +221,7 @@ describe('the connections of a pool', () => {
     }
   })
 
-  it.each([3, undefined])('that cannot be ended are left by the client, if it can: %p', async (left) => {
+  it.each([3, undefined])('that cannot be ended are left by the client, if it can: %s', async (left) => {
     neverEnd()
     if (left === undefined) Object.assign(pool, { leave: undefined, left })
     let stale = 3
@@ -346,7 +346,7 @@ describe('the connections of a pool', () => {
   })
 
   it('are ended ten times for a row, and a row of the same name in another table has ten of its own', async () => {
-    await new SqlLockProvider(network, writingFirst, { tableName: 'other' }).table.create()
+    await new SqlLockProvider(world.network, writingFirst, { tableName: 'other' }).table.create()
     const rows = ['shedlock', 'other'].map(
       (tableName) => new SqlLockProvider(pool, writingFirst, { tableName }),
     )
@@ -458,7 +458,7 @@ describe('the connections of a pool', () => {
     [{ ...refusing('closed'), unusable: destroyed }, 'INVALID_CLIENT', /^destroyed$/, 'DriverError: closed'],
     [{ write: changing(0), unusable: destroyed }, 'TIMEOUT', BUSY, 'LostRace: another session was faster'],
     [{ write: changing(undefined) }, 'INVALID_CLIENT', /does not report how many rows/, 'undefined'],
-  ] as const)('fail an acquisition with %p as %s', async (fault, code, message, cause) => {
+  ] as const)('fail an acquisition with %s as %s', async (fault, code, message, cause) => {
     Object.assign(pool, fault)
     const error = await failing(provider.lock({ ...job, slot: 1 }), 5 * SECOND)
     expect(error).toMatchObject({ code, lockName: 'job', message: expect.stringMatching(message) })

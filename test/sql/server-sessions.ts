@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import type { DialectName } from '../../src/sql/internal'
+import type { DialectName } from '../../src/sql/dialects'
 import { everyClient, type ClientCase } from '../conformance/every-client'
 
 /** How a server shows its sessions, and those that wait for a lock on a row or a table. */

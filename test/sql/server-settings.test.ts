@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { expect, it } from '@jest/globals'
-import { dialects, render } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/dialects'
+import { render } from '../../src/sql/sql'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 

@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { dialects, DriverError, SqlLockProvider, type SqlClient } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/dialects'
+import { DriverError, type SqlClient } from '../../src/sql/session'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { FAILURES, LostRace, type FailureKind } from '../../src/sql/failures'
-import { LIMIT, network, SECOND, settle, useVirtualTime } from './on-virtual-time'
+import { LIMIT, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 const TIMES_OUT = new Promise<never>(() => undefined)
@@ -22,8 +24,15 @@ const FAULTS: Readonly<Record<FailureKind, () => Promise<never>>> = {
 }
 const KINDS = Object.keys(FAILURES) as FailureKind[]
 
-/** Sessions, each with the ways in which it was given back. */
-let given: string[][]
+interface GivenSession {
+  /** The lines of the sources that asked for it. */
+  readonly opened: string
+  /** How it was given back. */
+  readonly ways: string[]
+}
+
+const world = useVirtualTime()
+let given: GivenSession[]
 let isFaulty: (step: string) => boolean
 let fault: () => Promise<never>
 let canEnd: boolean
@@ -33,8 +42,8 @@ const client: SqlClient = {
   async connect() {
     if (isFaulty('connect')) return fault()
     const ways: string[] = []
-    given.push(ways)
-    const session = await network.connect()
+    given.push({ ways, opened: linesOfSources(new Error().stack) })
+    const session = await world.network.connect()
     return {
       execute: (...statement) => {
         expect(ways).toEqual([])
@@ -50,12 +59,19 @@ const client: SqlClient = {
       ...(canEnd && { end: () => ways.push('end') }),
     }
   },
-  leave: () => Promise.resolve(given.at(-1)?.push('leave')),
+  leave: () => Promise.resolve(given.at(-1)?.ways.push('leave')),
+}
+
+/** The first lines of a stack that are under src, as `sql/calls.ts:12`. */
+function linesOfSources(stack = ''): string {
+  const lines = [...stack.matchAll(/\bat (?:async )?(\S+) .*?[\\/]src[\\/](\S+?:\d+):\d+/g)]
+  return lines
+    .slice(0, 4)
+    .map(([, name, line]) => `by ${name} at src/${line}`)
+    .join(', ')
 }
 
 describe.each(KINDS)('after the failure "%s"', (kind) => {
-  useVirtualTime()
-
   beforeEach(() => {
     given = []
     isFaulty = () => false
@@ -85,9 +101,14 @@ describe.each(KINDS)('after the failure "%s"', (kind) => {
     await settle(provider.drain('10s'), 10 * SECOND)
     // Late answers arrive.
     await jest.advanceTimersByTimeAsync(60 * SECOND)
-    // What is left is left besides.
-    const backs = given.map((ways) => ways.filter((way) => way !== 'leave'))
-    expect(backs.filter((ways) => ways.length !== 1)).toEqual([])
+    // A session that is left is left besides.
+    const wrong = given
+      .map(({ opened, ways }) => ({ opened, backs: ways.filter((way) => way !== 'leave') }))
+      .filter(({ backs }) => backs.length !== 1)
+    const lines = wrong.map(
+      ({ opened, backs }) => `${backs.join(' and ') || 'not given back'}: opened ${opened}`,
+    )
+    expect([...new Set(lines)]).toEqual([])
     expect(given.length).toBeGreaterThan(4)
   })
 })

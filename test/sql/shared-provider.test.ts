@@ -1,10 +1,13 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { executeOnce, leaderElection, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
-import { shedLockCoordinator } from '../../src/node-cron'
+import { executeOnce } from '../../src/core/execute-once'
+import { leaderElection } from '../../src/core/leader-election'
+import type { LockProvider } from '../../src/core/lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { shedLockCoordinator } from '../../src/node-cron/shed-lock-coordinator'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { held, HOUR, job, network, provider, SECOND, settle, useVirtualTime } from './on-virtual-time'
+import { HOUR, job, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
-useVirtualTime()
+const world = useVirtualTime()
 
 /** Somebody who uses the provider. */
 interface User {
@@ -65,7 +68,7 @@ const pairs = [
 ]
 
 async function begin(user: string, name: string): Promise<User> {
-  const begun = USERS[user]?.(provider, name)
+  const begun = USERS[user]?.(world.provider, name)
   if (!begun) throw new Error(user)
   begun.run.catch(() => undefined)
   await jest.advanceTimersByTimeAsync(1)
@@ -76,22 +79,22 @@ describe.each(pairs)('while an $other goes on, an $stopped that stops', ({ stopp
   it('leaves alone the release that an outage delays after it', async () => {
     const one = await begin(stopped, 'stopped')
     const two = await begin(other, 'other')
-    expect(await held()).toEqual(['other', 'stopped'])
+    expect(await world.held()).toEqual(['other', 'stopped'])
     one.end()
     await settle(one.stop(), 2 * SECOND)
-    expect(await held()).toEqual(['other'])
-    network.fault = 'no connection'
+    expect(await world.held()).toEqual(['other'])
+    world.network.fault = 'no connection'
     two.end()
     await jest.advanceTimersByTimeAsync(20 * SECOND)
-    expect(await held()).toEqual(['other'])
-    network.fault = undefined
+    expect(await world.held()).toEqual(['other'])
+    world.network.fault = undefined
     await jest.advanceTimersByTimeAsync(30 * SECOND)
-    expect(await held()).toEqual([])
+    expect(await world.held()).toEqual([])
   })
 
   it('leaves alone the acquisition that is answered too late', async () => {
     const one = await begin(stopped, 'stopped')
-    const gate = network.stall('writes')
+    const gate = world.network.stall('writes')
     const two = await begin(other, 'other')
     one.end()
     const stop = one.stop()
@@ -102,6 +105,6 @@ describe.each(pairs)('while an $other goes on, an $stopped that stops', ({ stopp
     two.end()
     gate.resolve()
     await jest.advanceTimersByTimeAsync(30 * SECOND)
-    expect(await held()).not.toContain('other')
+    expect(await world.held()).not.toContain('other')
   })
 })

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from '@jest/globals'
-import { dialects, DriverError, SqlLockProvider, type Dialect, type SqlClient } from '../../src/sql/internal'
+import { dialects, type Dialect } from '../../src/sql/dialects'
+import { DriverError, type SqlClient } from '../../src/sql/session'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { lockError } from '../lock-error'
 import { type StatementSender, clientOf } from '../statement-sender'
 
@@ -31,7 +33,7 @@ it.each([
   [{ schema: 'a\nb' }, 'schema "a\\nb" contains control characters'],
   [{ tableName: 'locks ' }, "tableName 'locks ' ends with a blank – choose a name that postgres allows"],
   [{ columnNames: { name: 'ä'.repeat(32) } }, `columnNames.name '${'ä'.repeat(32)}' is longer than 63 bytes`],
-])('the options %p are refused, with the reason', (options, reason) => {
+])('the options %j are refused, with the reason', (options, reason) => {
   expect(() => new SqlLockProvider(clientOf(untouched), dialects.postgres, options as never)).toThrow(
     lockError('INVALID_CONFIGURATION', reason),
   )

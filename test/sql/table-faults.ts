@@ -1,4 +1,5 @@
-import type { DialectName, LockTableOptions } from '../../src/sql/internal'
+import type { DialectName } from '../../src/sql/dialects'
+import type { LockTableOptions } from '../../src/sql/names'
 
 /** What is wrong with a lock table that somebody made by hand, the severities and codes of its findings, and the SQL that makes it. */
 export type TableFault = readonly [

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
-import {
-  dialects,
-  tableDefinition,
-  type LockTableOptions,
-  type SqlLockProvider,
-} from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { dialects } from '../../src/sql/dialects'
+import type { LockTableOptions } from '../../src/sql/names'
+import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { tableDefinition } from '../../src/sql/table/definition'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
@@ -36,7 +34,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
   }
 
   it.each(Object.entries({ default: {}, hostile: allowedNames(backend.dialect, hostileNames) }))(
-    'finds nothing wrong with the table of the migration, and lists who holds which lock, by the database clock, with %s names',
+    "finds nothing wrong with the migration's table, and lists who holds which lock, with %s names",
     async (_, options) => {
       const provider = await migrated(options)
       expect(await provider.table.check()).toEqual([])

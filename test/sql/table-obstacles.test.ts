@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { everyQuestion } from '../conformance/every-question'

@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals'
-import { dialects, SqlLockProvider } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/dialects'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { describeBackends } from '../backends'
 import { everyClient, openedClient } from '../conformance/every-client'
 import { itIf } from '../it-if'

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
-import { raw } from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { raw } from '../../src/sql/sql'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { describeBackends } from '../backends'
 import { everyClient } from '../conformance/every-client'
 import { COUNT_CHANGED_ROWS } from '../conformance/session-settings'

@@ -1,12 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import {
-  activeLock,
-  assertLocked,
-  InMemoryLockProvider,
-  LockError,
-  LockingTaskExecutor,
-} from '../../src/core/internal'
-import { alwaysFree, assumeLocked, FakeClock, makeAllAssertsPass } from '../../src/testing'
+import { LockError } from '../../src/core/errors'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { activeLock, assertLocked, makeAllAssertsPass } from '../../src/core/scope'
+import { alwaysFree, assumeLocked, FakeClock } from '../../src/testing/unit-test-support'
 
 const notLocked = expect.objectContaining({ code: 'NOT_LOCKED' })
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
-import { dialects } from '../../src/sql/internal'
-import { DATABASE_TYPES } from '../../src/typeorm/internal'
+import { dialects } from '../../src/sql/dialects'
+import { DATABASE_TYPES } from '../../src/typeorm/data-source-like'
 import { read, root } from '../project'
 
 it.each(['typeorm', 'typeorm-0.3'])('every type of a DataSource in %s is known', (version) => {

@@ -1,13 +1,10 @@
 import { DataSource, DefaultNamingStrategy, type DataSourceOptions } from 'typeorm'
 import { DataSource as DataSource03, type DataSourceOptions as DataSourceOptions03 } from 'typeorm-0.3'
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockTableOptions } from '../../src/sql/internal'
-import {
-  createShedLockMigration,
-  shedLockEntity,
-  typeOrmLockProvider,
-  type ShedLock,
-} from '../../src/typeorm/internal'
+import type { LockTableOptions } from '../../src/sql/names'
+import { shedLockEntity, type ShedLock } from '../../src/typeorm/entity'
+import { createShedLockMigration } from '../../src/typeorm/migration'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { openDatabase, type OpenDatabase } from '../backends/open-database'

@@ -1,5 +1,6 @@
 import { expect, it, jest } from '@jest/globals'
-import { typeOrmLockProvider, type DataSourceLike } from '../../src/typeorm/internal'
+import type { DataSourceLike } from '../../src/typeorm/data-source-like'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'

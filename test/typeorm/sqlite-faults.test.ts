@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { migrated, openMemory } from '../backends/open-database'
 
 describe('SQLite in memory', () => {

@@ -1,11 +1,9 @@
 import { expect, it } from '@jest/globals'
-import { LockingTaskExecutor } from '../../src/core/internal'
-import {
-  createShedLockMigration,
-  guard,
-  shedLockEntity,
-  typeOrmLockProvider,
-} from '../../src/typeorm/internal'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { shedLockEntity } from '../../src/typeorm/entity'
+import { guard } from '../../src/typeorm/guard'
+import { createShedLockMigration } from '../../src/typeorm/migration'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { conformanceBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { lockError } from '../lock-error'

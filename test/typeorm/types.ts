@@ -7,14 +7,11 @@ import {
   type QueryRunner,
 } from 'typeorm'
 import * as typeOrm03 from 'typeorm-0.3'
-import { LockingTaskExecutor } from '../../src/core/internal'
-import {
-  createShedLockMigration,
-  guard,
-  shedLockEntity,
-  typeOrmLockProvider,
-  type ShedLock,
-} from '../../src/typeorm/internal'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { shedLockEntity, type ShedLock } from '../../src/typeorm/entity'
+import { guard } from '../../src/typeorm/guard'
+import { createShedLockMigration } from '../../src/typeorm/migration'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 
 declare const dataSource: DataSource
 declare const dataSource03: typeOrm03.DataSource

@@ -1,4 +1,6 @@
-import { dialects, raw, render, tableDefinition } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/dialects'
+import { raw, render } from '../../src/sql/sql'
+import { tableDefinition } from '../../src/sql/table/definition'
 
 /** How one database writes what the harness needs of it. */
 interface Words {

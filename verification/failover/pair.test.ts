@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { executeOnce, type LockConfiguration } from '../../src/core/internal'
+import { executeOnce } from '../../src/core/execute-once'
+import type { LockConfiguration } from '../../src/core/lock'
 import { availableBackends } from '../../test/backends'
 import { eventually } from '../../test/eventually'
 import { hasMariaDb } from '../servers/mysql-programs'
@@ -160,7 +161,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
   })
 
   if (backend === 'postgres') {
-    it('a lock is not given to the caller if the wait for the synchronous standby was cancelled, and its row is released', async () => {
+    it('a lock whose wait for the synchronous standby was cancelled is not given to the caller, but released', async () => {
       const client = await open('typeorm')
       await client.provider.table.find(name)
       await pair.replicate(false)

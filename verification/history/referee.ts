@@ -1,4 +1,4 @@
-import { SLOT_AT_MOST_AHEAD, tokenOfRetry } from '../../src/core/internal'
+import { SLOT_AT_MOST_AHEAD, tokenOfRetry } from '../../src/core/slots'
 import { lastRunOf } from '../../src/sql/owner'
 import type { EventOf, Injection, LockEvent } from './events'
 import { byName, History, isSameAcquisition, RELEASED, type Acquisition, type Run } from './history'

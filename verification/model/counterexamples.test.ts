@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals'
-import { dialects, SqlLockProvider, type Sql, type LockValues } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/dialects'
+import type { Sql, LockValues } from '../../src/sql/sql'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { everyClient, openedClient, type OpenClient } from '../../test/conformance/every-client'
 import { describeBackends } from '../../test/backends'
 import { eventually } from '../../test/eventually'

@@ -1,4 +1,6 @@
-import { DriverError, type Dialect, type LockValues, type Sql } from '../../src/sql/internal'
+import type { Dialect } from '../../src/sql/dialects'
+import { DriverError } from '../../src/sql/session'
+import type { LockValues, Sql } from '../../src/sql/sql'
 import type { Random } from '../workers/random'
 import { DESCRIBE, isNotSynced, type Behaviour } from './model/model-dialect'
 import { Table, type Change, type Effect, type LockRow } from './model/table'

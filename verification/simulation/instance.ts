@@ -1,16 +1,12 @@
-import {
-  acquisitionOf,
-  leaderElection,
-  LockError,
-  LockingTaskExecutor,
-  LockProvider,
-  type ActiveLock,
-  type CheckedLockConfiguration,
-  type LeaderElection,
-  type Refusal,
-  type Duration,
-} from '../../src/core/internal'
-import { SqlLockProvider, type Dialect, type LockRow } from '../../src/sql/internal'
+import { LockError } from '../../src/core/errors'
+import { acquisitionOf } from '../../src/core/held-lock'
+import { leaderElection, type LeaderElection } from '../../src/core/leader-election'
+import type { ActiveLock, CheckedLockConfiguration, Refusal, Duration } from '../../src/core/lock'
+import { LockProvider } from '../../src/core/lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import type { Dialect } from '../../src/sql/dialects'
+import type { LockRow } from '../../src/sql/lock-row'
+import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import type { Database } from './database'
 import { SimulatedSqlClient } from './network'
 import type { Plan } from './plan'

@@ -18,8 +18,8 @@ const putBack: readonly Break[] = [
   {
     breaks: 'the guard does not check that the lock is held',
     file: 'src/sql/guard.ts',
-    find: 'if (pinned > 0) return',
-    replace: 'if (pinned >= 0) return',
+    find: 'if (await pins(attempt, pin, values)) return',
+    replace: 'if ((await pins(attempt, pin, values)) || values.name) return',
   },
   {
     breaks: 'timers continue after the end of the lock',

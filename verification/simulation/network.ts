@@ -1,10 +1,5 @@
-import {
-  DriverError,
-  type Sql,
-  type SqlClient,
-  type SqlSession,
-  type LockValues,
-} from '../../src/sql/internal'
+import { DriverError, type SqlClient, type SqlSession } from '../../src/sql/session'
+import type { Sql, LockValues } from '../../src/sql/sql'
 import type { Database, Request, Transaction } from './database'
 import type { Effect } from './model/table'
 import type { SimulatedProcess } from './simulated-process'

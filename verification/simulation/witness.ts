@@ -1,4 +1,4 @@
-import type { ActiveLock } from '../../src/core/internal'
+import type { ActiveLock } from '../../src/core/lock'
 import type { LastRun } from '../../src/sql/owner'
 import type { LockEvent, ProcessEntry } from '../history/events'
 import { RELEASED } from '../history/history'

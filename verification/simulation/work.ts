@@ -1,12 +1,10 @@
-import {
-  acquisitionOf,
-  activeLock,
-  assertLocked,
-  executeOnce,
-  LockError,
-  type ActiveLock,
-} from '../../src/core/internal'
-import { guardTransaction, type LockRow } from '../../src/sql/internal'
+import { LockError } from '../../src/core/errors'
+import { executeOnce } from '../../src/core/execute-once'
+import { acquisitionOf } from '../../src/core/held-lock'
+import type { ActiveLock } from '../../src/core/lock'
+import { activeLock, assertLocked } from '../../src/core/scope'
+import { guardTransaction } from '../../src/sql/guard'
+import type { LockRow } from '../../src/sql/lock-row'
 import { SimulatedSqlClient } from './network'
 import type { Instance } from './instance'
 import type { Job } from './plan'

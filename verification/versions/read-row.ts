@@ -1,4 +1,4 @@
-import type { LockRecord } from '../../src/sql/internal'
+import type { LockRecord } from '../../src/sql/records'
 
 /** Returns where a reader takes a row for something else than its author meant, whose locks have owners of `version|outcome`. */
 export function misreadings({ lockedBy, held, paused, lockUntil, now, lastRun }: LockRecord): string[] {

@@ -1,4 +1,4 @@
-import type { Duration } from '../../src/core/internal'
+import type { Duration } from '../../src/core/lock'
 
 /** A typical job of an app. Numbers are in milliseconds. */
 export interface Job {

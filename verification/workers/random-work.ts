@@ -1,5 +1,5 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
-import type { ActiveLock, TaskContext } from '../../src/core/internal'
+import type { ActiveLock, TaskContext } from '../../src/core/lock'
 import { monotonic, type ProcessEntry } from '../history/events'
 import type { Phases } from './phases'
 import type { Random } from './random'

@@ -1,20 +1,20 @@
 import dns from 'node:dns'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  acquisitionOf,
-  leaderElection,
-  LockingTaskExecutor,
-  LockProvider,
-  type Acquisition,
-  type ActiveLock,
-  type CheckedLockConfiguration,
-  type LockConfiguration,
-  type LockError,
-  type LockingTaskExecutorListener,
-  type Duration,
-  type TaskContext,
-} from '../../src/core/internal'
-import type { LockRow } from '../../src/sql/internal'
+import type { LockError } from '../../src/core/errors'
+import { acquisitionOf } from '../../src/core/held-lock'
+import { leaderElection } from '../../src/core/leader-election'
+import type { LockingTaskExecutorListener } from '../../src/core/listener'
+import type {
+  Acquisition,
+  ActiveLock,
+  CheckedLockConfiguration,
+  LockConfiguration,
+  Duration,
+  TaskContext,
+} from '../../src/core/lock'
+import { LockProvider } from '../../src/core/lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import type { LockRow } from '../../src/sql/lock-row'
 import { monotonic, recorder, type ProcessEntry } from '../history/events'
 import { openClient, type Client } from './client'
 import { originOf, rememberWherePromisesAreMade } from './crash-origin'

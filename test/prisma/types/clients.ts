@@ -1,5 +1,6 @@
-import type { ActiveLock } from '../../../src/core/internal'
-import { guard, prismaLockProvider, shedlock } from '../../../src/prisma/internal'
+import type { ActiveLock } from '../../../src/core/lock'
+import { guard } from '../../../src/prisma/guard'
+import { prismaLockProvider, shedlock } from '../../../src/prisma/prisma-lock-provider'
 import { PrismaClient as MySqlClient } from '../generated/mysql/client'
 import { Prisma, PrismaClient } from '../generated/postgresql/client'
 import { PrismaClient as SqliteClient } from '../generated/sqlite/client'

@@ -1,15 +1,11 @@
 import { createRequire } from 'node:module'
 import { describe, expect, test } from '@jest/globals'
 import { Cron } from 'croner'
-import {
-  InMemoryLockProvider,
-  LockingTaskExecutor,
-  runNow,
-  slotOf,
-  type CronTimeLike,
-  type LockEvent,
-  type WrapConfiguration,
-} from '../../../src/core/internal'
+import { slotOf, type CronTimeLike } from '../../../src/core/cron'
+import { InMemoryLockProvider } from '../../../src/core/in-memory-lock-provider'
+import type { LockEvent } from '../../../src/core/listener'
+import { LockingTaskExecutor } from '../../../src/core/locking-task-executor'
+import { runNow, type WrapConfiguration } from '../../../src/core/wrapped-task'
 import { afterTest } from '../../after-test'
 import { eventually } from '../../eventually'
 import { promiseWithResolvers } from '../../promise-with-resolvers'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DataSource } from 'typeorm'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { typeOrmLockProvider } from '../../../src/typeorm/internal'
+import { typeOrmLockProvider } from '../../../src/typeorm/typeorm-lock-provider'
 import { afterFile, afterTest } from '../../after-test'
 import { builtCli, runCli } from '../../cli/built-cli'
 import { temporaryFolder } from '../../temporary-folder'

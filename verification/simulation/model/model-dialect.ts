@@ -1,4 +1,5 @@
-import { dialects, sql, type Dialect, type Sql } from '../../../src/sql/internal'
+import { dialects, type Dialect } from '../../../src/sql/dialects'
+import { sql, type Sql } from '../../../src/sql/sql'
 import { pinByRead } from '../../../src/sql/pin'
 
 /** The databases whose lock statements are simulated. */

@@ -1,13 +1,8 @@
 import { createRequire } from 'node:module'
-import {
-  dialects,
-  raw,
-  render,
-  tableDefinition,
-  type LockValues,
-  type Sql,
-  type SqlRow,
-} from '../../../src/sql/internal'
+import { dialects } from '../../../src/sql/dialects'
+import type { SqlRow } from '../../../src/sql/session'
+import { raw, render, type LockValues, type Sql } from '../../../src/sql/sql'
+import { tableDefinition } from '../../../src/sql/table/definition'
 
 /** A row of the lock table. Times are milliseconds since 1970. */
 export interface LockRow {
