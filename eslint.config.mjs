@@ -29,7 +29,11 @@ export default tseslint.config(
         'examples/nestjs-prisma',
       ],
       // Compiled where they run, with the types of each version of a peer.
-      ...['test/processes/package/registry/fixtures', 'test/processes/examples/wrappers'],
+      ...[
+        'test/processes/package/registry/fixtures',
+        'test/processes/examples/described',
+        'test/processes/examples/wrappers',
+      ],
     ],
   },
   tseslint.configs.strictTypeChecked,

@@ -3,8 +3,40 @@ import { timesFloor } from './floors'
 import type { DatabaseResults, Results } from './results'
 import { digits, table } from './tables'
 
-/** Returns the tables of docs/performance.md. `npm run bench` prints all results. */
-export function pageTables({
+/** Returns the table of docs/performance.md: what each client needs for a skip, and for acquire and release. */
+export function summary({ machine, measured, databases }: Results): string {
+  const all = Object.entries(databases)
+  const clients = new Set(
+    all.flatMap(([, { operations: times }]) =>
+      times
+        .filter(
+          ({ scenario, who }) =>
+            scenario === 'win + release' &&
+            (!who.startsWith(RAW) || who === OUR_STATEMENTS) &&
+            !who.includes(', with'),
+        )
+        .map(({ who }) => who),
+    ),
+  )
+  const rows = [...clients].map((who) => [
+    displayName({ scenario: 'lose', who }),
+    ...all.map(([, { operations: times }]) => {
+      const both = ['lose', 'win + release'].map(
+        (scenario) => times.find((other) => other.scenario === scenario && other.who === who)?.median,
+      )
+      return both.some((median) => median === undefined)
+        ? ''
+        : both.map((median) => digits(median ?? null)).join(' / ')
+    }),
+  ])
+  return [
+    `Measured on ${measured.date} at commit \`${measured.commit}\` on ${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Median microseconds of a skip / of acquire and release:`,
+    table(['who', ...all.map(([name, { version }]) => `${name} ${version.split(/[ -]/)[0] ?? ''}`)], rows),
+  ].join('\n\n')
+}
+
+/** Returns the tables of bench/figures.md. `npm run bench` prints all results. */
+export function allTables({
   machine,
   measured,
   databases,

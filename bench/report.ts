@@ -2,14 +2,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { format, resolveConfig } from 'prettier'
 import { charts } from './charts'
-import { pageTables } from './page-tables'
+import { allTables, summary } from './page-tables'
 import type { Results } from './results'
 
 const FOLDER = join(__dirname, '../docs/performance')
 const PAGE = join(__dirname, '../docs/performance.md')
+const FIGURES = join(__dirname, 'figures.md')
 const [BEGIN, END] = ['<!-- results: drawn by npm run bench:report -->', '<!-- end of results -->']
 
-/** Updates the page and its charts from docs/performance/results.json, the output of `npm run bench -- --json`. */
+/** Updates the page, its charts and all figures from docs/performance/results.json, the output of `npm run bench -- --json`. */
 async function main(): Promise<void> {
   const results = JSON.parse(readFileSync(join(FOLDER, 'results.json'), 'utf8')) as Results
   for (const [file, svg] of Object.entries(await charts(results))) writeFileSync(join(FOLDER, file), svg)
@@ -18,8 +19,12 @@ async function main(): Promise<void> {
   const after = rest?.split(END)[1]
   if (before === undefined || after === undefined)
     throw new Error(`${PAGE} has lost its marks for the results.`)
-  const written = `${before}${BEGIN}\n\n${pageTables(results)}\n\n${END}${after}`
-  writeFileSync(PAGE, await format(written, { ...(await resolveConfig(PAGE)), filepath: PAGE }))
+  await write(PAGE, `${before}${BEGIN}\n\n${summary(results)}\n\n${END}${after}`)
+  await write(FIGURES, `# Figures\n\n${allTables(results)}\n`)
+}
+
+async function write(file: string, text: string): Promise<void> {
+  writeFileSync(file, await format(text, { ...(await resolveConfig(file)), filepath: file }))
 }
 
 void main()

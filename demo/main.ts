@@ -5,7 +5,6 @@ import { createShedLockMigration } from 'shedlock-orm/typeorm'
 import { generateClients } from '../test/prisma/generate-clients'
 import { connect, temporarySqliteFile } from './database'
 import { draw } from './draw'
-import { drawForPhone } from './draw-for-phone'
 import { EventLog, type Event } from './event-log'
 import type { Fire } from './fire'
 import { report } from './report'
@@ -47,10 +46,7 @@ async function main(): Promise<number> {
   try {
     introduce(orm, given.db)
     const { fires, events } = await stage(file?.url ?? String(given.db), orm)
-    if (given.svg !== undefined) {
-      writeFileSync(given.svg, draw(fires, events))
-      writeFileSync(given.svg.replace(/(\.svg)?$/, '-phone.svg'), drawForPhone(fires, events))
-    }
+    if (given.svg !== undefined) writeFileSync(given.svg, draw(fires, events))
     return report(judge(events), fires.length, given.json === true)
   } finally {
     file?.remove()

@@ -10,23 +10,19 @@ export const STYLE = `
     .end { text-anchor: end }
     .middle { text-anchor: middle }
     .page { fill: #ffffff; stroke: #d1d9e0 }
-    .line { stroke: #e4e8ec }
     .skip { fill: #bcc4cd }
     .many { fill: #e5853d }
     .run { fill: #2da160 }
     .killed { fill: #d6454b }
     .cross { stroke: #ffffff; stroke-width: 2; stroke-linecap: round }
     .held { fill: #d6454b; opacity: 0.1 }
-    .span { stroke: #d6454b; fill: none }
     .title.many { fill: #b35312 }
     .title.run { fill: #1a7f45 }
-    .quiet.killed { fill: #c0343a }
     @media (prefers-color-scheme: dark) {
       text { fill: #b7bfc8 }
       .title, .column { fill: #f0f3f6 }
       .quiet { fill: #8d96a0 }
       .page { fill: #12171e; stroke: #333b44 }
-      .line { stroke: #252c35 }
       .skip { fill: #59636e }
       .many { fill: #d9772f }
       .run { fill: #2f9e5f }
@@ -34,6 +30,5 @@ export const STYLE = `
       .held { opacity: 0.16 }
       .title.many { fill: #f0a063 }
       .title.run { fill: #56cf8a }
-      .quiet.killed { fill: #ff7b80 }
     }
   `

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CASES, EVERY, MINUTES, timeline, type Minute } from './timelines'
 
-// Draws the pictures of docs/guides/durations.md: npm run timelines
+// Draws the pictures of docs/schedulers.md: npm run timelines
 
 const FOLDER = join(__dirname, '../docs/durations')
 /** The width of a phone's text column, so that pictures are never cut off. */

@@ -2,7 +2,7 @@ import { InMemoryLockProvider } from '../src/core/in-memory-lock-provider'
 import type { Lock } from '../src/core/lock'
 import { FakeClock } from '../src/testing/unit-test-support'
 
-/** One picture of docs/guides/durations.md. Durations are in minutes. */
+/** One picture of docs/schedulers.md. Durations are in minutes. */
 export interface Case {
   readonly file: string
   readonly run: number

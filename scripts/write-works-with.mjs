@@ -100,7 +100,7 @@ function add({ startTime, testResults, versions = {} }) {
       const [, runtime, number] = /^(Node\.js|Bun|Deno) ([\d.]+)/.exec(about) ?? []
       if (runtime) set(runs.runtimes, runtime, number, date, status)
       const [, scheduler, installed] = /^(.+) \(([@\w/-]+)\)$/.exec(title) ?? []
-      if (scheduler && `\n${read('docs/schedulers.md')}`.includes(`\n| ${scheduler} `))
+      if (scheduler && read('docs/schedulers.md').includes(`**${scheduler}`))
         set(runs.schedulers, scheduler, versionOf(installed), date, status)
     }
 }
@@ -139,43 +139,32 @@ function page() {
 }
 
 function databases() {
-  const rows = Object.entries(DATABASES).map(([name, spelled]) => {
-    const run = runs.databases[name]
-    return [
-      spelled,
-      run?.version ?? '',
-      tier(name),
-      ...COLUMNS.map((column) => cell(run?.[column])),
-      run?.date ?? 'never',
-    ]
-  })
-  return table(['', 'version', 'tier', ...COLUMNS, 'run on'], rows)
+  return Object.entries(DATABASES)
+    .filter(([name]) => name in runs.databases)
+    .map(([name, spelled]) => {
+      const run = runs.databases[name]
+      const counts = COLUMNS.map((column) => [column, cell(run[column])]).filter(([, count]) => count !== '')
+      const shown = counts.map((count) => count.join(' ')).join(', ')
+      const tier = SUPPORTED.includes(name) ? ', supported' : ''
+      const version = run.version === '' ? '' : ` ${run.version}`
+      return `- **${spelled}**${version}${tier}: ${shown} (${run.date})`
+    })
+    .join('\n')
 }
 
-function tier(name) {
-  if (SUPPORTED.includes(name)) return 'supported'
-  return name in runs.databases ? 'tried' : 'written'
-}
-
-function cell({ passed, failed, pending } = { passed: 0, failed: 0, pending: 0 }) {
-  if (passed + failed === 0) return 'not run'
-  const more = [failed > 0 && `${failed} failed`, pending > 0 && `${pending} skipped`].filter(Boolean)
-  return [`${passed} passed`, ...more].join(', ')
+/** How many tests passed, and whether any failed. */
+function cell({ passed, failed } = { passed: 0, failed: 0 }) {
+  if (passed + failed === 0) return ''
+  return failed > 0 ? `${passed}, ${failed} failed` : String(passed)
 }
 
 function list(kind, spelled = {}) {
   const inOrder = ([one], [other]) => one.localeCompare(other, 'en', { numeric: true })
-  const rows = Object.entries(kind).map(([name, versions]) => [
-    spelled[name] ?? name,
-    Object.keys(versions)
-      .sort((one, other) => inOrder([one], [other]))
-      .join(', '),
-    [...new Set(Object.values(versions))].sort().join(', '),
-  ])
-  return table(['', 'versions', 'run on'], rows)
-}
-
-function table(heading, rows) {
-  const line = (cells) => `| ${cells.join(' | ')} |`
-  return [line(heading), line(heading.map(() => '---')), ...rows.map(line)].join('\n')
+  return Object.entries(kind)
+    .map(([name, versions]) => {
+      const sorted = Object.keys(versions).sort((one, other) => inOrder([one], [other]))
+      const dates = [...new Set(Object.values(versions))].sort()
+      return `- **${spelled[name] ?? name}:** ${sorted.join(', ')} (${dates.join(', ')})`
+    })
+    .join('\n')
 }

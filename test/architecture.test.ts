@@ -161,7 +161,7 @@ it.each(Object.keys(dialects))(
   '%s is a database of TypeORM, and has a row on the page of dialects',
   (name) => {
     expect(Object.values(DATABASE_TYPES)).toContainEqual(expect.objectContaining({ dialect: name }))
-    const page = readFileSync(join(root, '../docs/dialects.md'), 'utf8')
+    const page = readFileSync(join(root, '../docs/works-with.md'), 'utf8')
     const [first = ''] = page.split('\n## ').filter((part) => part.startsWith('Round trips'))
     expect(
       [...first.matchAll(/^\| ([^|]*)\|/gm)].flatMap(([, cell = '']) => cell.trim().split(', ')),

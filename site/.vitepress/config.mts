@@ -10,6 +10,7 @@ import { linksOutOfTheSite, repository } from './links.mts'
 import { writeForLanguageModels } from './llms.mts'
 import { firstMinute, playgroundForPicture, setUpsAsTabs } from './first-page.mts'
 import { pageTitle } from './page-title.mts'
+import { writeRedirects } from './redirects.mts'
 import { picturesOfBothSchemes, sizesOfPictures } from './pictures.mts'
 import { searchOptions } from './search.mts'
 import { absolute, siteUrl } from './site-url.mts'
@@ -25,9 +26,13 @@ export default defineConfig({
   lang: 'en',
   description: 'ShedLock for Node.js, as an extension of TypeORM and Prisma',
   srcDir: '..',
-  // The pages are docs/ and the Markdown files next to it.
-  srcExclude: ['!(docs|*.md)/**'],
-  rewrites: { 'README.md': 'index.md', 'docs/README.md': 'docs/index.md' },
+  // The pages are docs/, verification/README.md and the Markdown files next to them.
+  srcExclude: ['!(docs|verification|*.md)/**'],
+  rewrites: {
+    'README.md': 'index.md',
+    'docs/README.md': 'docs/index.md',
+    'verification/README.md': 'verification/index.md',
+  },
   base,
   outDir: 'dist',
   vite: {
@@ -53,7 +58,10 @@ export default defineConfig({
       ['meta', { name: 'twitter:card', content: 'summary_large_image' }],
     ]
   },
-  buildEnd: writeForLanguageModels,
+  buildEnd(site) {
+    writeForLanguageModels(site)
+    writeRedirects(site)
+  },
   // Use GitHub's anchors, so that links to headings work on both sites.
   markdown: {
     config: (md) => {
@@ -70,12 +78,7 @@ export default defineConfig({
   themeConfig: {
     logo: '/mark.svg',
     // On a phone, these links are the menu.
-    nav: [
-      { text: 'Quick start', link: '/docs/guides/from-an-empty-folder' },
-      { text: 'Options', link: '/docs/options' },
-      ...contents().filter(({ text }) => text !== MAINTAINERS),
-      api,
-    ],
+    nav: [...contents().filter(({ text }) => text !== MAINTAINERS), api],
     ...(repository && { socialLinks: [{ icon: 'github', link: repository }] }),
     search: { provider: 'local', options: { miniSearch: searchOptions } },
     outline: [2, 3],

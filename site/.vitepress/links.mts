@@ -25,7 +25,7 @@ export function linksOutOfTheSite(md: MarkdownRenderer): void {
         const [path = '', anchor] = (token.attrGet('href') ?? '').split('#')
         if (path === '' || /^([a-z]+:|\/)/.test(path)) continue
         const target = posix.join(dirname((env as { relativePath: string }).relativePath), path)
-        if (target.endsWith('.md') && (target.startsWith('docs/') || !target.includes('/'))) {
+        if (target.endsWith('.md') && (/^(docs|verification)\//.test(target) || !target.includes('/'))) {
           const page = path.replace(/README\.md$/, 'index.md')
           token.attrSet('href', anchor === undefined ? page : `${page}#${anchor}`)
         } else if (!existsSync(join(root, target))) {

@@ -1,4 +1,4 @@
-const DURATIONS = '/docs/guides/durations#seven-cases'
+const DURATIONS = '/docs/schedulers#seven-cases'
 
 /** The cases that the playground stages: the settings of each, and the option that decides the figure to which it comes. */
 export const CASES = [

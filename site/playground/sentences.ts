@@ -1,7 +1,7 @@
-const [guarantees, durations] = ['/docs/guarantees', '/docs/guides/durations']
-const cases = `${durations}#seven-cases`
+const [guarantees, durations] = ['/docs/how-a-lock-behaves', '/docs/schedulers#how-long']
+const cases = '/docs/schedulers#seven-cases'
 const [slots, page] = ['/docs/schedulers#slots', '/docs/guides/page']
-const signal = '/docs/semantics#the-lease-and-the-signal'
+const signal = '/docs/how-a-lock-behaves#the-lease-and-the-signal'
 
 /** For each action of the visitor, with instance A as the example: the button, what happens, and the page that promises it. */
 export const sentences = {
@@ -81,7 +81,7 @@ export const sentences = {
   keepAlive: [
     '',
     'With keepAlive, a lock is extended for as long as its holder runs.',
-    '/docs/semantics#keep-alive',
+    '/docs/how-a-lock-behaves#keep-alive',
   ],
   slot: ['', 'With a slot, the job runs once at each tick, however late a clock is.', slots],
 } as const

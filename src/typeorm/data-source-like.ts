@@ -104,7 +104,7 @@ const ON_A_DEVICE: DatabaseType = {
     'its database belongs to one app on one device, where no other instance runs the jobs: use InMemoryLockProvider',
 }
 
-/** Every `type` of a DataSource in TypeORM 0.3 and 1.x; docs/dialects.md has the same table. */
+/** Every `type` of a DataSource in TypeORM 0.3 and 1.x; docs/works-with.md has the same table. */
 export const DATABASE_TYPES: Readonly<Record<string, DatabaseType>> = {
   postgres: { dialect: 'postgres' },
   'aurora-postgres': { dialect: 'postgres', untried: true },

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
 import { draw } from '../../demo/draw'
-import { drawForPhone } from '../../demo/draw-for-phone'
 import type { Event } from '../../demo/event-log'
 import type { Fire } from '../../demo/fire'
 
@@ -23,16 +22,13 @@ const events = [
 ]
 const count = (picture: string, part: string): number => picture.split(part).length - 1
 
-test.each([
-  ['the picture of the demo', draw, 1],
-  // It shows the killed instance on both sides.
-  ['the picture for phones', drawForPhone, 2],
-])('%s has every fire above, and below what the database says of them', (_, drawn, killed) => {
-  const picture = drawn(fires, events)
+test('the picture has every fire on the left, and on the right what the database says of them', () => {
+  const picture = draw(fires, events)
   expect(count(picture, '<rect class="many"')).toBe(5)
   expect(count(picture, '<rect class="run"')).toBe(2)
   expect(count(picture, '<circle class="skip"')).toBe(3)
-  expect(count(picture, '<rect class="killed"')).toBe(killed)
+  // On both sides.
+  expect(count(picture, '<rect class="killed"')).toBe(2)
   expect(picture).toContain('2.0 s after the kill B takes over')
 })
 

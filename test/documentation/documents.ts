@@ -8,7 +8,7 @@ export function documents(): string[] {
     readdirSync(join(root, folder), { recursive: folder !== '', encoding: 'utf8' })
       .map((file) => join(folder, file).replaceAll('\\', '/'))
       .filter((file) => file.endsWith('.md') && !file.startsWith('docs/api/'))
-  return ['', 'docs', '.github'].flatMap(inside)
+  return ['', 'docs', 'verification', '.github'].flatMap(inside)
 }
 
 /** Of these, the pages whose TypeScript is checked. */

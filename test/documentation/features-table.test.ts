@@ -4,14 +4,17 @@ import { expect, it } from '@jest/globals'
 import { read, root } from '../project'
 
 /** The first cell of each row and the last, which names the tests. */
-const rowsOf = (page: string) =>
-  read(page)
+const rowsOf = (text: string) =>
+  text
     .split('\n')
     .filter((line) => line.startsWith('| ') && !line.startsWith('| ---'))
     .map((line) => line.split('|').map((cell) => cell.trim()))
     .map((cells) => ({ subject: cells[1] ?? '', proof: cells.at(-2) ?? '' }))
-const features = rowsOf('docs/maintainers/features.md')
-const promises = rowsOf('docs/maintainers/promises.md').slice(1)
+const [ofShedLock = '', ofThePages = ''] = read('test/documentation/features.md').split(
+  '## Promises and their tests\n',
+)
+const features = rowsOf(ofShedLock)
+const promises = rowsOf(ofThePages).slice(1)
 
 function sectionOf(page: string, begin: string, end: string): string {
   const text = read(page)
@@ -23,9 +26,9 @@ function sectionOf(page: string, begin: string, end: string): string {
 
 /** The bold words on the pages that make promises, without what the pages do not promise. */
 const promised = [
-  sectionOf('README.md', '## What it promises\n', 'Its limits:'),
-  sectionOf('docs/guarantees.md', '# Guarantees\n', '\nNot promised:'),
-  sectionOf('docs/guarantees.md', '## The guard\n', '\n## '),
+  sectionOf('README.md', '## What it promises\n', 'What the lock cannot do:'),
+  sectionOf('docs/how-a-lock-behaves.md', '## Guarantees\n', '\nNot promised:'),
+  sectionOf('docs/how-a-lock-behaves.md', '## The guard\n', '\n## '),
 ]
   .flatMap((section) => [...section.matchAll(/\*\*([^*]+)\*\*/g)])
   .map(([, words = '']) => words.replace(/\s+/g, ' ').replace(/[.,:]$/, ''))
@@ -45,13 +48,13 @@ const exists = (path: string): boolean =>
     ),
   )
 
-it('docs/maintainers names a test for each promise, and promises no more', () => {
+it('features.md names a test for each promise of the pages, and no other', () => {
   expect(promised.length).toBeGreaterThan(10)
   expect(promises.map(({ subject }) => subject).sort()).toEqual([...new Set(promised)].sort())
   expect(promises.filter(({ proof }) => !proof.includes('`'))).toEqual([])
 })
 
-it('docs/maintainers names tests that exist', () => {
+it('features.md names tests that exist', () => {
   expect(features.length).toBeGreaterThan(60)
   const proofs = [...features, ...promises].map(({ proof }) => proof).join('\n')
   const paths = [...proofs.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path)

@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals'
+import { ExitCode } from '../../src/cli/command-error'
 import { EXECUTOR_OPTIONS, LOCK_OPTIONS } from '../../src/core/internal'
 import { SQL_LOCK_PROVIDER_OPTIONS } from '../../src/sql/internal'
 import { read } from '../project'
@@ -12,5 +13,13 @@ it.each([
   'dialect',
   'namedStatements',
 ])('docs/options.md has %s', (option) => {
-  expect(read('docs/options.md')).toMatch(new RegExp(`^\\| .*\`${option}\`.*\\|.*\\|.*\\|$`, 'm'))
+  expect(read('docs/options.md')).toMatch(new RegExp(`^- \\*\\*.*\`${option}\`.*\\*\\*.*: `, 'm'))
 })
+
+// As in shells, 130 means that Ctrl-C ended it.
+it.each(Object.entries(ExitCode).filter(([name]) => name !== 'interrupted'))(
+  'docs/cli.md has the exit status for %s, %d',
+  (_, status) => {
+    expect(read('docs/cli.md')).toMatch(new RegExp(`\\b${status} (if|for|without)\\b`))
+  },
+)

@@ -2,26 +2,21 @@ import { describe, expect, it } from '@jest/globals'
 import { read } from '../project'
 import { CLIENTS, RUNTIMES, WORKER } from '../processes/package/registry/runtimes'
 
-const [heading = [], , ...rows] =
-  read('docs/runtimes.md')
-    .split('\n\n')
-    .filter((part) => part.startsWith('|'))
-    .map((table) => table.split('\n').map((line) => line.split('|').map((cell) => cell.trim())))
-    .at(0)
-    ?.map((cells) => cells.slice(1, -1)) ?? []
+const [, section = ''] = read('docs/works-with.md').split('## Runtimes, TypeScript, modules\n')
+/** What follows the runtimes of an item, up to the next one. */
+const clientsOf = (item: RegExp): string => (item.exec(section)?.[1] ?? '').replace(/\s+/g, ' ')
 
-describe('the table of docs/runtimes.md', () => {
+describe('docs/works-with.md', () => {
   it('has the runtimes that npm run check:package runs', () => {
-    const runtimes = RUNTIMES.map(({ runtime, version }) => `${runtime} ${version}`)
-    expect(heading).toEqual(['', ...runtimes, WORKER.runtime])
+    const [, listed = ''] = /^- \*\*(Node\.js 20.*?)\*\* run:/ms.exec(section) ?? []
+    expect(listed.split(/, | and /)).toEqual(RUNTIMES.map(({ runtime, version }) => `${runtime} ${version}`))
   })
 
   it('says of each client where it runs', () => {
-    const tested = CLIENTS.map(({ client, refusedBy }) => [
-      client,
-      ...RUNTIMES.map(({ runtime }) => (refusedBy?.[runtime] ? 'does not load' : 'runs')),
-      '',
-    ])
-    expect(rows).toEqual([...tested, [WORKER.client, ...RUNTIMES.map(() => ''), 'runs']])
+    const onAll = CLIENTS.filter(({ refusedBy }) => !refusedBy).map(({ client }) => client)
+    const onSome = CLIENTS.filter(({ refusedBy }) => refusedBy).map(({ client }) => client)
+    expect(clientsOf(/^- \*\*Node\.js 20.*?\*\* run: (.*?)\.\n-/ms).split('; ')).toEqual(onAll)
+    expect(clientsOf(/^- \*\*Only Node\.js\*\* runs: (.*?)\. It does not load/ms).split('; ')).toEqual(onSome)
+    expect(clientsOf(/^- \*\*workerd\*\* runs: (.*?)\.\n-/ms)).toBe(WORKER.client)
   })
 })

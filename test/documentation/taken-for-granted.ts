@@ -19,7 +19,6 @@ interface PgQuery {
 declare global {
   /** An `Express`, which is not installed here. */
   const app: {
-    post(path: string, handle: (request: object, response: { json(body: object): void }) => unknown): void
     use(path: string, handle: (request: AppRequest, response: ServerResponse) => unknown): void
     listen(port: number): Server
   }
@@ -29,12 +28,6 @@ declare global {
   }
   /** What the app's own sign-in left in a request: of Express, of NestJS upon it, and of Fastify. */
   type AppRequest = IncomingMessage & { readonly user?: AppUser }
-  type AppFastifyRequest = { readonly raw: IncomingMessage; readonly user?: AppUser }
-  class AdminGuard {
-    canActivate(): boolean
-  }
-  /** The app's sign-in under Next. */
-  function currentUser(): Promise<AppUser | undefined>
   const dataSource: DataSource
   /** Of Prisma 8, which is not installed here. */
   const db: Prisma8ClientLike & {
@@ -45,15 +38,6 @@ declare global {
   const slotOf: typeof slotOfCron
   const typeOrmLockProvider: typeof providerOfTypeOrm
   const schedule: typeof scheduleOfNodeCron
-  /** A `FastifyInstance`, which is not installed here. */
-  const fastify: {
-    addHook(name: 'preClose' | 'onClose', hook: () => Promise<void>): void
-    close(): Promise<void>
-    all(
-      path: string,
-      handle: (request: AppFastifyRequest, reply: { raw: ServerResponse; hijack: () => unknown }) => unknown,
-    ): void
-  }
   /** A `Hono`, which is not installed here. */
   const hono: {
     all(
@@ -79,14 +63,11 @@ declare global {
   /** Of typeorm-transactional, which is not installed here. */
   function Transactional(): MethodDecorator
   class AppModule {}
-  class PrismaModule {}
-  class PrismaService extends PrismaClient {}
   class Reports {
     send(): Promise<void>
   }
   /** Of @nestjs/testing. */
   const Test: typeof TestOfNest
-  function dataSourceOf(tenant: string): DataSource
+  function send(): Promise<void>
   function sendReport(signal?: AbortSignal): Promise<void>
-  function sendReports(): Promise<void>
 }

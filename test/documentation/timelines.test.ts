@@ -5,7 +5,7 @@ import { pictures } from '../../scripts/timeline-pictures'
 import { CASES, timeline, type Case } from '../../scripts/timelines'
 import { read, root } from '../project'
 
-const page = read('docs/guides/durations.md')
+const page = read('docs/schedulers.md')
 let drawn: ReadonlyMap<string, string>
 
 beforeAll(async () => {
@@ -15,7 +15,7 @@ beforeAll(async () => {
 it('each picture is as npm run generate draws it, and stands in the page', () => {
   for (const [file, text] of drawn) {
     expect(read(`docs/durations/${file}`)).toBe(text)
-    expect(page).toMatch(new RegExp(`!\\[[^\\]]+\\]\\(../durations/${file}\\)`))
+    expect(page).toMatch(new RegExp(`!\\[[^\\]]+\\]\\(durations/${file}\\)`))
   }
   expect(readdirSync(join(root, 'docs/durations')).sort()).toEqual([...drawn.keys()].sort())
 })

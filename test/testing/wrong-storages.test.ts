@@ -2,7 +2,7 @@ import ts from 'typescript'
 import { describe, expect, it } from '@jest/globals'
 import * as core from '../../src/core'
 import * as testing from '../../src/testing'
-import { programs } from '../documentation/programs'
+import { read } from '../project'
 
 /** What stands in the documented storage, and what stands there instead. */
 type Fault = readonly [right: string, wrong: string]
@@ -173,11 +173,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
   },
 }
 
-const page = programs('docs/guides/a-storage-of-your-own.md')
-const [storage = ''] = page
-  .map(({ text }) => text)
-  .join('\n')
-  .split('\nconst rows =')
+const [storage = ''] = read('examples/own-storage.ts').split('\nconst rows =')
 
 /** Returns the suite for the documented storage, with a fault. */
 function suiteOf([right, wrong]: Fault): ReturnType<typeof testing.lockProviderSuite> {
@@ -223,6 +219,12 @@ it('A case tries again with a longer lease if an extension was answered only aft
     throw new Error('no answer in time')
   }`
   await runCase(title, [EXTENDED_UNTIL, `${EXTENDED_UNTIL}\n${late}`])
+})
+
+describe('The documented storage', () => {
+  it.concurrent.each(Object.keys(FAULTS))('passes: %s', async (title) => {
+    await runCase(title, ['super()', 'super()'])
+  })
 })
 
 describe.each(Object.entries(FAULTS))('the case "%s"', (title, faults) => {

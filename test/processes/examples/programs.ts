@@ -30,8 +30,23 @@ function dueSoon(text: string, lock: string): string {
     .replace("'*/15 * * * *'", SOON)
 }
 
+/** The programs in a folder. */
+function inFolder(name: string): Map<string, string> {
+  const folder = join(__dirname, name)
+  return new Map(
+    readdirSync(folder)
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(folder, file), 'utf8')]),
+  )
+}
+
+const wrappers = inFolder('wrappers')
+/** Programs that the pages describe in a line, because they differ from others in no more. */
+const described = inFolder('described')
+
 const unchanged = ofPage('docs/schedulers.md', (text) => text)
 const schedulers = ofPage('docs/schedulers.md', dueSoon)
+for (const file of ['toad-scheduler', 'bree']) schedulers.set(file, dueSoon(described.get(file) ?? '', file))
 // A scheduler that the tests have in two versions is in two files.
 const croner = unchanged.get('croner')?.replaceAll("'croner'", "'croner-10'") ?? ''
 schedulers.set('croner-10', dueSoon(croner, 'croner-10'))
@@ -46,9 +61,14 @@ const recipes = ofPage('docs/guides/recipes.md', (text, file) =>
     .replace("['report', 'clean-up', 'import']", JSON.stringify(many('job')))
     .replace("['acme', 'globex', 'initech']", JSON.stringify(many('customer'))),
 )
+for (const [file, text] of described)
+  if (/^(catch-up|newest)/.test(file))
+    recipes.set(file, text.replace("'0 3 * * *'", NEVER).replace("'*/15 * * * *'", SOON))
 recipes.set('jobs/report', unchanged.get('jobs/report') ?? '')
 
-const monitors = ofPage('docs/guides/monitors.md', (text) => text.replaceAll("'*/15 * * * *'", SOON))
+const soon = (text: string): string => text.replaceAll("'*/15 * * * *'", SOON)
+const monitors = ofPage('docs/guides/monitors.md', soon)
+monitors.set('monitor-coordinator', soon(described.get('monitor-coordinator') ?? ''))
 /** The programs of the guide about monitors. */
 export const MONITORS = [...monitors.keys()]
 /** What the page warns of: the check-in is around the lock. */
@@ -65,13 +85,6 @@ const send = executor.wrap(
 Sentry.cron.instrumentNodeCron(nodeCron).schedule(${SOON}, send as never, { name: 'report' })
 `
 monitors.set('around', around)
-
-const folder = join(__dirname, 'wrappers')
-const wrappers = new Map(
-  readdirSync(folder)
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(folder, file), 'utf8')]),
-)
 
 /** The apps that the tests start, each of these programs. */
 export const APPS = { schedulers, recipes, monitors, wrappers } satisfies Record<string, Programs>

@@ -32,15 +32,22 @@ const SCHEDULERS = [
   { name: '`@nestjs/schedule`, dynamic jobs', installed: '@nestjs/schedule', lock: 'SchedulerRegistry' },
 ]
 
-test('the table of docs/schedulers.md has the schedulers that are tested, with their versions', () => {
+test('docs/schedulers.md has the schedulers that are tested, and docs/works-with.md their versions', () => {
   const versionOf = (installed: string): string => {
     const path = [own, join(root, 'node_modules')]
       .map((modules) => join(modules, installed, 'package.json'))
       .find((file) => existsSync(file))
     return (JSON.parse(readFileSync(path ?? '', 'utf8')) as { version: string }).version
   }
-  const rows = [...page.matchAll(/^\| (.+?) +\| (\d+\.\d+\.\d+) +\|/gm)].map((row) => row.slice(1))
-  expect(rows).toEqual(SCHEDULERS.map(({ name, installed }) => [name, versionOf(installed)]))
+  const listed = new Map(
+    [...read('docs/works-with.md').matchAll(/^- \*\*(.+?):\*\* (\d.*) \(/gm)].map(
+      ([, name = '', versions = '']) => [name, versions.split(', ')],
+    ),
+  )
+  for (const { name, installed } of SCHEDULERS) {
+    expect(page).toContain(`**${name}`)
+    expect(listed.get(name)).toContain(versionOf(installed))
+  }
 })
 
 test('in Europe/Berlin croner 10 and 11 differ in autumn and in spring, as "Daylight saving" says', () => {

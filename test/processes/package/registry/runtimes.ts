@@ -5,7 +5,7 @@ import { PLATFORM } from './other-node'
 /** A runtime from npm's registry. */
 export interface Runtime {
   readonly runtime: string
-  /** As docs/runtimes.md has it, and as its `--version` begins. */
+  /** As docs/works-with.md has it, and as its `--version` begins. */
   readonly version: string
   readonly packages: readonly string[]
   /** Its program, in a project that has the packages. */
@@ -13,7 +13,7 @@ export interface Runtime {
   readonly args: readonly string[]
 }
 
-/** How an app reaches its database: what docs/runtimes.md calls it, and the fixture that does so. */
+/** How an app reaches its database: what docs/works-with.md calls it, and the fixture that does so. */
 export interface Client {
   readonly client: string
   readonly fixture: string

@@ -1,0 +1,8 @@
+import Bree from 'bree'
+
+const bree = new Bree({
+  jobs: [
+    { name: 'report', cron: '*/15 * * * *', timezone: 'Europe/Berlin' },
+  ],
+})
+await bree.start()

@@ -1,0 +1,11 @@
+import { CronJob } from 'cron'
+import { slotOf } from 'shedlock-orm'
+import { send } from './job.js'
+
+const job: CronJob = CronJob.from({
+  cronTime: '0 3 * * *',
+  timeZone: 'Europe/Berlin',
+  start: true,
+  onTick: () => send(slotOf(job.cronTime)),
+})
+await send(slotOf(job.cronTime))

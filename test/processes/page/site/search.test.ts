@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { runInThisContext } from 'node:vm'
+import { transformSync } from 'esbuild'
+import { beforeAll, describe, expect, it } from '@jest/globals'
+import { root } from '../../../project'
+import { SITE } from './site-server'
+
+interface Index {
+  search(query: string): readonly { readonly id: string }[]
+}
+
+/** What a module exports under this name. */
+function exported(text: string, name: string): unknown {
+  const { code } = transformSync(text, { loader: 'ts', format: 'cjs' })
+  const exports: { exports: Record<string, unknown> } = { exports: {} }
+  const run = runInThisContext(`(function (module) { ${code}\n})`) as (module: typeof exports) => void
+  run(exports)
+  return exports.exports[name]
+}
+
+let index: Index
+
+/** Opens the index of the built site as its search box does. */
+beforeAll(() => {
+  const chunks = join(SITE, 'assets/chunks')
+  const file = readdirSync(chunks).find((name) => name.includes('localSearchIndexroot')) ?? ''
+  const stored = exported(readFileSync(join(chunks, file), 'utf8'), 'default')
+  const own = exported(readFileSync(join(root, 'site/.vitepress/search.mts'), 'utf8'), 'searchOptions')
+  const { options, searchOptions } = own as Record<'options' | 'searchOptions', object>
+  const MiniSearch = createRequire(join(root, 'site/package.json'))('minisearch') as {
+    loadJSON(json: unknown, options: object): Index
+  }
+  index = MiniSearch.loadJSON(stored, {
+    fields: ['title', 'titles', 'text'],
+    storeFields: ['title', 'titles'],
+    searchOptions: { fuzzy: 0.2, prefix: true, boost: { title: 4, text: 2, titles: 1 }, ...searchOptions },
+    ...options,
+  })
+})
+
+const first = (query: string): string => index.search(query)[0]?.id ?? 'nothing'
+
+describe('the search finds the answer first', () => {
+  it.each([
+    ['runs twice', '/docs/guides/operating#it-runs-twice'],
+    ['my job runs twice', '/docs/guides/operating#it-runs-twice'],
+    ['never runs', '/docs/guides/operating#it-never-runs'],
+    ['stuck lock', '/docs/cli#shedlock-orm-release'],
+    ['lock not released', '/docs/cli#shedlock-orm-release'],
+    ['delete a lock', '/docs/tables#the-lock-table'],
+    ['clock drift', '/docs/how-a-lock-behaves#guarantees'],
+    ['timeout', '/docs/guides/operating#timeout'],
+    ['kubernetes', '/docs/shutdown#kubernetes'],
+    ['graceful shutdown', '/docs/shutdown#graceful-shutdown'],
+    ['pause a job', '/docs/cli#shedlock-orm-pause-and-resume'],
+    ['pgbouncer', '/docs/guides/failover#pgbouncer'],
+    ['lambda', '/docs/guides/failover#serverless-functions'],
+    ['read-only server', '/docs/guides/failover#a-read-only-server'],
+    ['connection pool', '/docs/guides/failover#what-a-lock-needs-from-a-pool'],
+    ['how long', '/docs/schedulers#how-long'],
+    ['run now', '/docs/schedulers#run-it-now'],
+    ['daylight saving', '/docs/schedulers#slots'],
+    ['missed run', '/docs/guides/recipes#catch-up-a-missed-run'],
+    ['tenants', '/docs/guides/recipes#'],
+    ['next.js', '/docs/guides/recipes#nextjs-and-monorepos'],
+    ['leader election', '/docs/guides/leader-election#leader-election'],
+    ['fencing token', '/docs/how-a-lock-behaves#fencing-tokens'],
+    ['keep alive', '/docs/how-a-lock-behaves#keep-alive'],
+    ['error codes', '/docs/options#errors'],
+    ['metrics', '/docs/guides/operating#metrics-and-logs'],
+    ['rename the table', '/docs/tables#rename-the-table'],
+    ['privileges', '/docs/tables#privileges'],
+    ['which databases', '/docs/works-with#databases'],
+    ['cloudflare workers', '/docs/works-with#cloudflare-workers'],
+    ['java', '/docs/guides/coming-from#javas-shedlock'],
+    ['sentry', '/docs/guides/monitors#sentry'],
+    ['unit test', '/docs/nestjs#unit-tests'],
+  ])('%s: %s', (query, page) => {
+    expect(first(query)).toContain(page)
+  })
+})
+
+it('no page of the reference comes before a guide, unless exactly its name was typed', () => {
+  const queries = ['stop a job', 'lock', 'run', 'release lock', 'table', 'locks by hand', 'test', 'provider']
+  const names = ['lock']
+  const wrong = queries.filter((query) => first(query).includes('/docs/api/') && !names.includes(query))
+  expect(wrong).toEqual([])
+})
+
+it.each(['executeOnce', 'LockError', 'typeOrmLockProvider', 'SchedulerLock', 'runNow'])(
+  'the reference of %s comes first',
+  (name) => {
+    expect(first(name)).toMatch(new RegExp(`/docs/api/.*/${name}#`))
+  },
+)
