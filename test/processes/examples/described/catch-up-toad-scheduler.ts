@@ -6,7 +6,5 @@ import { send } from './job.js'
 const [cronExpression, timezone] = ['0 3 * * *', 'Europe/Berlin']
 const cron = new Cron(cronExpression, { timezone, paused: true })
 const task = new AsyncTask('report', () => send(slotOf(cron)))
-new ToadScheduler().addCronJob(
-  new CronJob({ cronExpression, timezone }, task),
-)
+new ToadScheduler().addCronJob(new CronJob({ cronExpression, timezone }, task))
 await send(slotOf(cron))

@@ -13,6 +13,4 @@ const send = executor.wrap(
   },
   () => sendReport(),
 )
-new ToadScheduler().addCronJob(
-  new CronJob({ cronExpression, timezone }, new AsyncTask('report', send)),
-)
+new ToadScheduler().addCronJob(new CronJob({ cronExpression, timezone }, new AsyncTask('report', send)))
