@@ -2,6 +2,7 @@ import { Injectable, Module, type OnModuleDestroy } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { Cron, ScheduleModule } from '@nestjs/schedule'
 import { PrismaPg } from '@prisma/adapter-pg'
+import { CronTime } from 'cron'
 import { activeLock } from 'shedlock-orm'
 import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { prismaLockProvider } from 'shedlock-orm/prisma'
@@ -29,7 +30,7 @@ class PrismaModule {}
 class Reports {
   @Cron('*/2 * * * * *')
   // keepAlive extends the lock, so only a crash leaves it held, and then for a minute at most.
-  @SchedulerLock({ name: 'report', lockAtMostFor: '1m', lockAtLeastFor: '1s', keepAlive: true })
+  @SchedulerLock({ name: 'report', lockAtMostFor: '1m', keepAlive: true })
   async send(): Promise<void> {
     await sendReport(activeLock()?.signal)
   }
@@ -39,7 +40,7 @@ class Reports {
   imports: [
     ScheduleModule.forRoot(),
     PrismaModule,
-    ShedLockModule.forRoot({ lockProvider: prismaLockProvider }),
+    ShedLockModule.forRoot({ lockProvider: prismaLockProvider, cronTime: CronTime }),
   ],
   providers: [Reports],
 })

@@ -2,6 +2,7 @@ import { Injectable, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { Cron, ScheduleModule } from '@nestjs/schedule'
 import { TypeOrmModule } from '@nestjs/typeorm'
+import { CronTime } from 'cron'
 import { activeLock } from 'shedlock-orm'
 import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
@@ -12,7 +13,7 @@ import { sendReport } from '../report'
 class Reports {
   @Cron('*/2 * * * * *')
   // keepAlive extends the lock, so only a crash leaves it held, and then for a minute at most.
-  @SchedulerLock({ name: 'report', lockAtMostFor: '1m', lockAtLeastFor: '1s', keepAlive: true })
+  @SchedulerLock({ name: 'report', lockAtMostFor: '1m', keepAlive: true })
   async send(): Promise<void> {
     await sendReport(activeLock()?.signal)
   }
@@ -22,7 +23,7 @@ class Reports {
   imports: [
     ScheduleModule.forRoot(),
     TypeOrmModule.forRoot(dataSource.options),
-    ShedLockModule.forRoot({ lockProvider: typeOrmLockProvider }),
+    ShedLockModule.forRoot({ lockProvider: typeOrmLockProvider, cronTime: CronTime }),
   ],
   providers: [Reports],
 })
