@@ -89,7 +89,7 @@ async function connect({
     return connectDataSource(dataSource, options)
   }
   if (url === undefined) checkSame('DATABASE_URL')
-  const address = url ?? (await urlOfEnvironment(checkSame))
+  const address = url === undefined || url === '' ? await urlOfEnvironment(checkSame) : url
   const [, unknown] = /\$\{(\w+)/.exec(address) ?? []
   if (unknown !== undefined)
     throw wrongUsage(

@@ -7,7 +7,7 @@ export function documents(): string[] {
   const inside = (folder: string): string[] =>
     readdirSync(join(root, folder), { recursive: folder !== '', encoding: 'utf8' })
       .map((file) => join(folder, file).replaceAll('\\', '/'))
-      .filter((file) => file.endsWith('.md') && !file.startsWith('docs/api/'))
+      .filter((file) => file.endsWith('.md') && !/^docs\/api\/|node_modules/.test(file))
   return ['', 'docs', 'verification', '.github'].flatMap(inside)
 }
 

@@ -114,7 +114,9 @@ describeBackends(backends)('prepared statements on $name', (backend) => {
     await observer.query(`insert into shedlock values ${rows.join()}`)
     const explained = senderOf(
       sqlClient(drivers[backend.dialect], async (text, values) => {
-        const rows: SqlRow[] = await observer.query(`explain format=traditional ${text}`, values)
+        // MariaDB's settings for the statement come first.
+        const explain = text.replace(/^(\/\*.*?\*\/ )?/, '$1explain format=traditional ')
+        const rows: SqlRow[] = await observer.query(explain, values)
         return { rows, changed: 0 }
       }),
     )
