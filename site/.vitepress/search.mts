@@ -3,10 +3,8 @@ export const searchOptions = {
   options: {
     // Keep an error code as one word. The title of a page about an exported name has that name once more, marked.
     tokenize: (text: string, field?: string) => {
-      const [, name] =
-        (field === 'title' &&
-          /^(?:(?:Abstract )?Class|Function|Interface|Type Alias|Variable): (\w+)/.exec(text)) ||
-        []
+      const ofPage = /^(?:(?:Abstract )?Class|Function|Interface|Type Alias|Variable): (\w+)/.exec(text)
+      const name = field === 'title' ? ofPage?.[1] : undefined
       return [...text.split(/[^\p{L}\p{N}_]+/u), ...(name === undefined ? [] : [`exactly=${name}`])]
     },
   },
