@@ -9,6 +9,8 @@ it('finds a row that is taken for something else than its author meant', () => {
   })
   const failed = row('after|failed/12 succeeded', false)
   expect(misreadings({ ...failed, lastRun: { outcome: 'failed' } })).toEqual([])
+  const threw = row('after|failed threw Error/12 failed', false)
+  expect(misreadings({ ...threw, lastRun: { outcome: 'failed' } })).toEqual([])
   expect(misreadings({ ...failed, lastRun: { outcome: 'succeeded' } })).toHaveLength(1)
   expect(misreadings({ ...failed, lockUntil: new Date(2_000) })).toHaveLength(1)
   expect(misreadings(row('paused by me: a test', true))).toHaveLength(1)

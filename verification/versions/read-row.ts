@@ -1,8 +1,11 @@
 import type { LockRecord } from '../../src/sql/records'
 
-/** Returns where a reader takes a row for something else than its author meant, whose locks have owners of `version|outcome`. */
+/**
+ * Returns where a reader takes a row for something else than its author meant, whose locks have owners of `version|outcome`, and maybe the
+ * error of a failed run.
+ */
 export function misreadings({ lockedBy, held, paused, lockUntil, now, lastRun }: LockRecord): string[] {
-  const [, outcome] = /^[^|]+\|(\w+)\//.exec(lockedBy) ?? []
+  const [, outcome] = /^[^|]+\|(\w+)(?: threw [^/]+)?\//.exec(lockedBy) ?? []
   const isPause = lockedBy.startsWith('paused by ')
   const found: string[] = []
   if (outcome === undefined && !isPause) found.push('an unknown owner')
