@@ -226,7 +226,8 @@ export class LockRow implements Acquisition {
     const statement = !this.#hasSlot ? release : run ? releaseSlot : releaseUnused
     const keepFor = run?.keepFor ?? 0
     const left = Math.floor(this.lease.left())
-    const unexpired = left - Math.min(keepFor, Math.max(left, 0))
+    // `lockAtLeastFor` began a little later than the lease, so it may outlast it.
+    const unexpired = keepFor > 0 ? Math.max(left - keepFor, 0) : left
     return attempt.changes(statement, {
       name,
       lockedBy,
