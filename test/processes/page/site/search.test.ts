@@ -49,7 +49,7 @@ describe('the search finds the answer first', () => {
     ['never runs', '/docs/guides/operating#it-never-runs'],
     ['stuck lock', '/docs/cli#shedlock-orm-release'],
     ['lock not released', '/docs/cli#shedlock-orm-release'],
-    ['delete a lock', '/docs/tables#the-lock-table'],
+    ['delete a lock', '/docs/guides/operating'],
     ['clock drift', '/docs/how-a-lock-behaves#guarantees'],
     ['timeout', '/docs/guides/operating#timeout'],
     ['kubernetes', '/docs/shutdown#kubernetes'],
