@@ -220,7 +220,8 @@ export class Instance extends LockProvider {
     // Callers that use the provider directly are not affected by a shutdown, so wait for them.
     while (this.pending > 0) await this.process.sleep(100)
     if (!this.process.isHasty) await this.provider.drain(timeout)
-    const gaveUp = this.process.world.now - this.process.stoppingSince >= timeout
+    // A timer cuts what is left of the time-out to whole milliseconds.
+    const gaveUp = this.process.world.now - this.process.stoppingSince >= timeout - 1
     if (gaveUp) this.process.isHasty = true
   }
 }
