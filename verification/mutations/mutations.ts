@@ -205,8 +205,8 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/lock-row.ts',
     find: "if (write && write.effect !== 'nothing')",
     replace: "if (write && write.effect === 'lost')",
-    tests: LOST_ANSWERS,
-    backend: 'mariadb',
+    tests: BACKGROUND,
+    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -225,7 +225,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/calls.ts',
     find: 'if (this.isGivenUp || !session) {',
     replace: 'if (!session) {',
-    tests: BACKGROUND,
+    tests: [...BACKGROUND, 'test/sql/pool.test.ts'],
     backend: 'sqlite',
   },
   {
@@ -291,7 +291,7 @@ export const mutations: readonly Mutation[] = [
     find: ' and ${row.lockedAt} < ${slot}',
     replace: '',
     tests: ['test/sql/slot.test.ts'],
-    backend: 'postgres',
+    backend: 'mariadb',
     simulated: true,
   },
   {
