@@ -170,12 +170,16 @@ export class Table {
 }
 
 function inSqlite(text: string): string {
-  return text
-    .replace(/\b(from|join) "shedlock"/g, '$1 seen')
-    .replaceAll('now()', ':now')
-    .replaceAll('read_only()', ':isReadOnly')
-    .replaceAll('greatest(', 'max(')
-    .replaceAll('least(', 'min(')
-    .replace(/ for (share|update|no key update)( nowait| skip locked)?(?=\)|$)/g, '')
-    .replace(/set_config\('\w+', ('\w+'), true\)/g, '$1')
+  return (
+    text
+      // A read that locks the row sees its newest version.
+      .replace(/\bfrom "shedlock"( where [^()]* for (?:update|no key update))/g, 'from main.shedlock$1')
+      .replace(/\b(from|join) "shedlock"/g, '$1 seen')
+      .replaceAll('now()', ':now')
+      .replaceAll('read_only()', ':isReadOnly')
+      .replaceAll('greatest(', 'max(')
+      .replaceAll('least(', 'min(')
+      .replace(/ for (share|update|no key update)( nowait| skip locked)?(?=\)|$)/g, '')
+      .replace(/set_config\('\w+', ('\w+'), true\)/g, '$1')
+  )
 }
