@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockError } from '../src/core/errors'
+import { idsOf, SESSIONS } from '../test/backends/server-sessions'
 import { parse, number, runHarness } from './options'
 import {
   createDatabase,
@@ -18,22 +19,6 @@ const USAGE = `npm run blocked-row -- [--seconds 60] [--pool 10] [--calls 50]
 
 BACKENDS names the servers, such as BACKENDS=postgres; POSTGRES_URL, MARIADB_URL and MYSQL_URL say where they are.`
 
-const SESSIONS: Readonly<Record<ServerName, { readonly all: string; readonly waiting: string }>> = {
-  postgres: {
-    all: 'select pid as id from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    waiting: `select pid as id from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  },
-  ...both({
-    all: 'select id from information_schema.processlist where db = database() and id <> connection_id()',
-    waiting: `select trx_mysql_thread_id as id from information_schema.innodb_trx
-      join information_schema.processlist on id = trx_mysql_thread_id where trx_state = 'LOCK WAIT' and db = database()`,
-  }),
-}
-
-function both<T>(value: T): { mariadb: T; mysql: T } {
-  return { mariadb: value, mysql: value }
-}
-
 interface Load {
   readonly seconds: number
   readonly pool: number
@@ -43,8 +28,6 @@ interface Load {
 async function measure(orm: Orm, server: ServerName, { seconds, pool, calls }: Load) {
   const database = await createDatabase(server)
   const { url, observer } = database
-  const ids = async (statement: string): Promise<string[]> =>
-    (await observer.query<{ id: unknown }[]>(statement)).map(({ id }) => String(id))
   const app = await openApp(orm, server, url, pool)
   const job = { name: 'job', lockAtMostFor: '5m' }
   await (await app.provider.lock(job))?.unlock()
@@ -97,17 +80,17 @@ async function measure(orm: Orm, server: ServerName, { seconds, pool, calls }: L
     while (performance.now() < until) {
       await sleep(250)
       alive.clear()
-      for (const id of await ids(SESSIONS[server].all)) {
+      for (const id of await idsOf(observer, SESSIONS[server].all)) {
         seen.add(id)
         alive.add(id)
       }
-      waiting = Math.max(waiting, (await ids(SESSIONS[server].waiting)).length)
+      waiting = Math.max(waiting, (await idsOf(observer, SESSIONS[server].waiting)).length)
     }
   }
   await Promise.all([locking(), asking(), watching()])
   const unansweredAtTheEnd = unanswered
   await sleep(6_000)
-  const left = (await ids(SESSIONS[server].waiting)).length
+  const left = (await idsOf(observer, SESSIONS[server].waiting)).length
   await blocker.rollbackTransaction()
   await blocker.release()
   await Promise.race([app.provider.drain('5s'), sleep(10_000)])

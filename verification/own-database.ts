@@ -47,7 +47,8 @@ export async function createDatabase(server: ServerName): Promise<OwnDatabase> {
   url.pathname = `/${name}`
   const observer = await open({ migrations: [createShedLockMigration()], migrationsRun: true })
   const drop = async (): Promise<void> => {
-    await observer.destroy()
+    // Somebody may have ended its connections.
+    await observer.destroy().catch(() => undefined)
     await admin.query(`drop database ${name}${server === 'postgres' ? ' with (force)' : ''}`)
     await admin.destroy()
   }

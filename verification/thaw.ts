@@ -1,6 +1,4 @@
-import { spawnSync } from 'node:child_process'
-import { DataSource } from 'typeorm'
-import { root } from '../test/project'
+import { endOtherSessions } from '../test/backends/server-sessions'
 import { TcpProxy } from '../test/backends/tcp-proxy'
 import { number, parse, runHarness } from './options'
 import {
@@ -8,7 +6,6 @@ import {
   openApp,
   ORMS,
   quantile,
-  SERVERS,
   wantedServers,
   type Orm,
   type ServerName,
@@ -23,23 +20,6 @@ BACKENDS names the servers, such as BACKENDS=postgres; POSTGRES_URL, MARIADB_URL
 
 const DEATHS = ['ended by the server', 'silent'] as const
 type Death = (typeof DEATHS)[number]
-
-/** Ends all other connections to the database, in another process, while this one stands still. */
-const END_OTHERS = `
-  const [url] = process.argv.slice(1)
-  const end = async () => {
-    if (url.startsWith('postgres')) {
-      const client = new (require('pg').Client)(url)
-      await client.connect()
-      await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()')
-      return client.end()
-    }
-    const connection = await require('mysql2/promise').createConnection(url)
-    const [others] = await connection.query('select id from information_schema.processlist where db = database() and id <> connection_id()')
-    for (const { id } of others) await connection.query('kill ' + id)
-    await connection.end()
-  }
-  end()`
 
 async function measure(orm: Orm, server: ServerName, death: Death, rounds: number, pool: number) {
   const outcomes = new Map<string, number>()
@@ -68,24 +48,17 @@ async function measure(orm: Orm, server: ServerName, death: Death, rounds: numbe
         )
       }, 1)
     })
-    if (death !== 'silent') spawnSync(process.execPath, ['-e', END_OTHERS, url.href], { cwd: root })
+    if (death !== 'silent') endOtherSessions(url.href)
     const outcome = await locked
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
     await Promise.race([app.close().catch(() => undefined), later(2_000)])
     await proxy.close()
-    await database.drop().catch(() => dropByForce(server, url))
+    await database.drop()
   }
   return `${server}; ${orm}; ${death}: ${JSON.stringify(Object.fromEntries(outcomes))}; p50 ${quantile(times, 0.5).toFixed(0)} ms, longest ${Math.max(0, ...times).toFixed(0)} ms`
 }
 
 const later = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
-
-async function dropByForce(server: ServerName, url: URL): Promise<void> {
-  const admin = await new DataSource({ type: server, url: SERVERS[server] }).initialize()
-  const force = server === 'postgres' ? ' with (force)' : ''
-  await admin.query(`drop database if exists ${url.pathname.slice(1)}${force}`)
-  await admin.destroy()
-}
 
 async function main(args: readonly string[]): Promise<void> {
   const { values } = parse(args, {

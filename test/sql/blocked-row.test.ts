@@ -5,36 +5,13 @@ import type { DialectName } from '../../src/sql/dialects'
 import { sql } from '../../src/sql/sql'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { describeBackends } from '../backends'
+import { idsOf, withSessions } from '../backends/server-sessions'
 import { everyClient, openedClient } from '../conformance/every-client'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 import { blockRow } from './block-row'
 
-/** How a server shows its sessions, and those that wait for a lock. */
-interface Sessions {
-  readonly all: string
-  readonly waiting: string
-}
-
-const ON_MYSQL: Sessions = {
-  all: 'select id from information_schema.processlist where db = database() and id <> connection_id()',
-  waiting: `
-    select trx_mysql_thread_id as id from information_schema.innodb_trx
-    join information_schema.processlist on id = trx_mysql_thread_id
-    where trx_state = 'LOCK WAIT' and db = database()`,
-}
-const SESSIONS: Partial<Record<DialectName, Sessions>> = {
-  postgres: {
-    all: 'select pid as id from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    waiting: `select pid as id from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  },
-  mariadb: ON_MYSQL,
-  mysql: ON_MYSQL,
-}
-const clients = everyClient().flatMap((client) => {
-  const sessions = SESSIONS[client.dialect]
-  return sessions ? [{ ...client, sessions }] : []
-})
+const clients = withSessions(everyClient())
 
 const POOL_SIZE = 10
 /**
@@ -54,8 +31,7 @@ describeBackends(clients)('a row that another transaction keeps locked, by $titl
   const client = openedClient(each, {}, poolOptions(each.dialect)[each.orm])
   let provider: SqlLockProvider
 
-  const ids = async (statement: string): Promise<string[]> =>
-    (await client.observer.query<{ id: unknown }[]>(statement)).map(({ id }) => String(id))
+  const ids = (statement: string): Promise<string[]> => idsOf(client.observer, statement)
   const ofApp = () => client.executor.query(sql`select 1 as one`, {})
   /** Expects that the work ends with `TIMEOUT`, ends no session, and leaves no statement behind that waits. */
   const expectBusy = async (work: () => Promise<unknown>): Promise<void> => {

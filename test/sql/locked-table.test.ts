@@ -2,104 +2,107 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeAll, expect, it } from '@jest/globals'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { describeBackends } from '../backends'
-import { openedClient } from '../conformance/every-client'
+import { idsOf, withSessions } from '../backends/server-sessions'
+import { everyClient, openedClient } from '../conformance/every-client'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 import { lockRow } from './lock-row'
-import { idsOf, servers } from './server-sessions'
 
 const POOL_SIZE = 10
 /** MySQL waits for a second at least. */
 const timeLimit = '4s'
 const lockAtMostFor = '5m'
 
-describeBackends(servers())('a table that another session keeps locked, by $title', (each) => {
-  const isPostgres = each.dialect === 'postgres'
-  // Through Prisma, nothing but the server's own limit ends a statement of PostgreSQL that waits for a table.
-  const extra = isPostgres ? { idleTimeoutMillis: 0, statement_timeout: 1_000 } : {}
-  const client = openedClient(
-    each,
-    {},
-    each.orm === 'TypeORM'
-      ? { poolSize: POOL_SIZE }
-      : { max: POOL_SIZE, connectionLimit: POOL_SIZE, ...extra },
-  )
-  let provider: SqlLockProvider
-  let unblock: (() => Promise<void>) | undefined
+describeBackends(withSessions(everyClient()))(
+  'a table that another session keeps locked, by $title',
+  (each) => {
+    const isPostgres = each.dialect === 'postgres'
+    // Through Prisma, nothing but the server's own limit ends a statement of PostgreSQL that waits for a table.
+    const extra = isPostgres ? { idleTimeoutMillis: 0, statement_timeout: 1_000 } : {}
+    const client = openedClient(
+      each,
+      {},
+      each.orm === 'TypeORM'
+        ? { poolSize: POOL_SIZE }
+        : { max: POOL_SIZE, connectionLimit: POOL_SIZE, ...extra },
+    )
+    let provider: SqlLockProvider
+    let unblock: (() => Promise<void>) | undefined
 
-  const block = async (): Promise<void> => {
-    const blocker = client.observer.createQueryRunner()
-    const lock = isPostgres ? 'lock table shedlock in access exclusive mode' : 'lock tables shedlock write'
-    if (isPostgres) await blocker.startTransaction()
-    await blocker.query(lock)
-    unblock = async () => {
-      unblock = undefined
-      if (isPostgres) await blocker.commitTransaction()
-      else await blocker.query('unlock tables')
-      await blocker.release()
+    const block = async (): Promise<void> => {
+      const blocker = client.observer.createQueryRunner()
+      const lock = isPostgres ? 'lock table shedlock in access exclusive mode' : 'lock tables shedlock write'
+      if (isPostgres) await blocker.startTransaction()
+      await blocker.query(lock)
+      unblock = async () => {
+        unblock = undefined
+        if (isPostgres) await blocker.commitTransaction()
+        else await blocker.query('unlock tables')
+        await blocker.release()
+      }
     }
-  }
-  const held = async (name: string) => {
-    const lock = await provider.lock({ name, lockAtMostFor })
-    assert(lock)
-    return lock
-  }
-
-  beforeAll(async () => {
-    provider = client.createProvider({ timeLimit })
-    await (await provider.lock({ name: 'first', lockAtMostFor }))?.unlock()
-  })
-  afterEach(() => unblock?.())
-
-  it('is in the way of every call, and nothing waits for it afterwards', async () => {
-    const extended = await held('extension')
-    const released = await held('release')
-    const seen = await lockRow(provider, 'release')
-    const { table } = provider
-    const calls: Readonly<Record<string, () => Promise<unknown>>> = {
-      acquisition: () => provider.lock({ name: 'acquisition', lockAtMostFor }),
-      slot: () => provider.lock({ name: 'slot', lockAtMostFor, slot: 2 }),
-      'until it succeeded': () =>
-        provider.lock({ name: 'until', lockAtMostFor, slot: 2, untilSucceeded: true }),
-      extension: () => extended.extend('10m'),
-      token: () => extended.fencingToken(),
-      release: () => released.unlock(),
-      "another's release": () => table.release(seen),
-      pause: () => table.pause('pause', { duration: '1m', reason: 'test' }),
-      list: () => table.list(),
+    const held = async (name: string) => {
+      const lock = await provider.lock({ name, lockAtMostFor })
+      assert(lock)
+      return lock
     }
-    const run = (): Promise<Record<string, unknown>> => {
-      const running = Object.entries(calls).map(async ([title, call]): Promise<[string, unknown]> => [
-        title,
-        await call().then(
-          () => 'done',
-          (error: unknown) => error,
-        ),
-      ])
-      return Promise.all(running).then(Object.fromEntries<unknown>)
-    }
-    await block()
-    const refused = lockError('TIMEOUT', 'table is locked')
-    const results = await run()
-    expect(results).toEqual(Object.fromEntries(Object.keys(calls).map((title) => [title, refused])))
-    await eventually(async () => expect(await idsOf(client.observer, each.sessions.waiting)).toEqual([]))
-    await unblock?.()
-    await provider.drain()
-    for (const title of ['acquisition', 'list', 'extension'] as const) await calls[title]?.()
-  })
 
-  it.each<[string, (provider: SqlLockProvider) => Promise<unknown>]>([
-    ['the first call of a provider', (fresh) => fresh.lock({ name: 'fresh', lockAtMostFor })],
-    ['the check of the table', ({ table }) => table.check()],
-    ['the creation of the table', ({ table }) => table.create()],
-    ['where the table is', ({ table }) => table.place()],
-  ])('lets nothing of %s wait', async (_, work) => {
-    const fresh = client.createProvider({ timeLimit })
-    await block()
-    // What is read from the catalogue needs no lock.
-    await work(fresh).catch((error: unknown) => expect(error).toEqual(lockError('TIMEOUT')))
-    await eventually(async () => expect(await idsOf(client.observer, each.sessions.waiting)).toEqual([]))
-    await unblock?.()
-    await work(fresh)
-  })
-})
+    beforeAll(async () => {
+      provider = client.createProvider({ timeLimit })
+      await (await provider.lock({ name: 'first', lockAtMostFor }))?.unlock()
+    })
+    afterEach(() => unblock?.())
+
+    it('is in the way of every call, and nothing waits for it afterwards', async () => {
+      const extended = await held('extension')
+      const released = await held('release')
+      const seen = await lockRow(provider, 'release')
+      const { table } = provider
+      const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+        acquisition: () => provider.lock({ name: 'acquisition', lockAtMostFor }),
+        slot: () => provider.lock({ name: 'slot', lockAtMostFor, slot: 2 }),
+        'until it succeeded': () =>
+          provider.lock({ name: 'until', lockAtMostFor, slot: 2, untilSucceeded: true }),
+        extension: () => extended.extend('10m'),
+        token: () => extended.fencingToken(),
+        release: () => released.unlock(),
+        "another's release": () => table.release(seen),
+        pause: () => table.pause('pause', { duration: '1m', reason: 'test' }),
+        list: () => table.list(),
+      }
+      const run = (): Promise<Record<string, unknown>> => {
+        const running = Object.entries(calls).map(async ([title, call]): Promise<[string, unknown]> => [
+          title,
+          await call().then(
+            () => 'done',
+            (error: unknown) => error,
+          ),
+        ])
+        return Promise.all(running).then(Object.fromEntries<unknown>)
+      }
+      await block()
+      const refused = lockError('TIMEOUT', 'table is locked')
+      const results = await run()
+      expect(results).toEqual(Object.fromEntries(Object.keys(calls).map((title) => [title, refused])))
+      await eventually(async () => expect(await idsOf(client.observer, each.sessions.waiting)).toEqual([]))
+      await unblock?.()
+      await provider.drain()
+      for (const title of ['acquisition', 'list', 'extension'] as const) await calls[title]?.()
+    })
+
+    it.each<[string, (provider: SqlLockProvider) => Promise<unknown>]>([
+      ['the first call of a provider', (fresh) => fresh.lock({ name: 'fresh', lockAtMostFor })],
+      ['the check of the table', ({ table }) => table.check()],
+      ['the creation of the table', ({ table }) => table.create()],
+      ['where the table is', ({ table }) => table.place()],
+    ])('lets nothing of %s wait', async (_, work) => {
+      const fresh = client.createProvider({ timeLimit })
+      await block()
+      // What is read from the catalogue needs no lock.
+      await work(fresh).catch((error: unknown) => expect(error).toEqual(lockError('TIMEOUT')))
+      await eventually(async () => expect(await idsOf(client.observer, each.sessions.waiting)).toEqual([]))
+      await unblock?.()
+      await work(fresh)
+    })
+  },
+)
