@@ -176,60 +176,44 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
 
   const eachLevel = levels.length > 0 ? describe.each(levels) : describe.skip.each(['any level'])
   eachLevel('under %s', (level) => {
+    /** Works under the guard of the lock. @param change what happens after the snapshot */
+    const guarded = (lock: Lock, change?: () => PromiseLike<unknown>) =>
+      client().transaction(async (transaction) => {
+        await transaction.query('select * from work')
+        await work(transaction)
+        await change?.()
+        await transaction.guard(lock)
+      }, level)
+    const expectCommit = async (lock: Lock, change: () => PromiseLike<unknown>) => {
+      const first = guarded(lock, change)
+      const serializes = failure(level)
+      if (serializes) {
+        await expect(first).rejects.toMatchObject(serializes)
+        await guarded(lock)
+      } else {
+        await first
+      }
+      expect(await worked()).toBe(1)
+    }
+
     it.each([
       ['somebody else took the lock', steal],
       ['the lease ended', expire],
     ])('never commits when %s after the snapshot', async (_, lose) => {
       const lock = await taken()
-      const transaction = client().transaction(async (transaction) => {
-        await transaction.query('select * from work')
-        await work(transaction)
-        await lose()
-        await transaction.guard(lock)
-      }, level)
-      await expect(transaction).rejects.toMatchObject(failure(level) ?? { code: 'LOCK_LOST' })
+      await expect(guarded(lock, lose)).rejects.toMatchObject(failure(level) ?? { code: 'LOCK_LOST' })
       expect(await worked()).toBe(0)
     })
 
     it('does not call the lock lost whose earlier lease is over in the snapshot', async () => {
       const lock = await taken()
       await expire()
-      const attempt = (extend: () => Promise<unknown>) =>
-        client().transaction(async (transaction) => {
-          await transaction.query('select * from work')
-          await work(transaction)
-          await extend()
-          await transaction.guard(lock)
-        }, level)
-      const first = attempt(async () => prolong())
-      const serializes = failure(level)
-      if (serializes) {
-        await expect(first).rejects.toMatchObject(serializes)
-        await attempt(() => Promise.resolve())
-      } else {
-        await first
-      }
-      expect(await worked()).toBe(1)
+      await expectCommit(lock, async () => prolong())
     })
 
     it('commits when the lock was extended after the snapshot, at the latest when it is run again', async () => {
       const lock = await taken()
-      const attempt = (extend: () => Promise<unknown>) =>
-        client().transaction(async (transaction) => {
-          await transaction.query('select * from work')
-          await work(transaction)
-          await extend()
-          await transaction.guard(lock)
-        }, level)
-      const first = attempt(() => lock.extend('2m'))
-      const serializes = failure(level)
-      if (serializes) {
-        await expect(first).rejects.toMatchObject(serializes)
-        await attempt(() => Promise.resolve())
-      } else {
-        await first
-      }
-      expect(await worked()).toBe(1)
+      await expectCommit(lock, () => lock.extend('2m'))
     })
   })
 
