@@ -54,10 +54,9 @@ export class Project {
 
   /** The installed version of a package, or the one that package.json asks for; empty if neither is known. */
   version(name: string): string {
-    for (let folder = this.root; ; folder = dirname(folder)) {
+    for (const folder of withParents(this.root)) {
       const { version } = (manifestIn(join(folder, 'node_modules', name)) ?? {}) as { version?: string }
       if (version !== undefined) return version
-      if (folder === dirname(folder)) break
     }
     return /\d+(\.\d+)*/.exec(this.#declared[name] ?? this.#shared[name] ?? '')?.[0] ?? ''
   }
@@ -99,10 +98,7 @@ export class Project {
 
   /** Whether a file is in its folder or in one above, such as the lock file of a workspace. */
   hasAbove(file: string): boolean {
-    for (let folder = this.root; ; folder = dirname(folder)) {
-      if (existsSync(join(folder, file))) return true
-      if (folder === dirname(folder)) return false
-    }
+    return withParents(this.root).some((folder) => existsSync(join(folder, file)))
   }
 
   #collect(folder: string): void {
@@ -123,10 +119,17 @@ export function isCommonJs(path: string): boolean {
 }
 
 function typeOfPackage(folder: string): unknown {
-  const manifest = manifestIn(folder)
-  if (manifest) return manifest.type
+  for (const each of withParents(folder)) {
+    const manifest = manifestIn(each)
+    if (manifest) return manifest.type
+  }
+  return undefined
+}
+
+/** A folder, and then those that contain it. */
+function withParents(folder: string): readonly string[] {
   const parent = dirname(folder)
-  return parent === folder ? undefined : typeOfPackage(parent)
+  return parent === folder ? [folder] : [folder, ...withParents(parent)]
 }
 
 function declaredIn({ dependencies, devDependencies, peerDependencies }: Manifest) {
@@ -135,7 +138,7 @@ function declaredIn({ dependencies, devDependencies, peerDependencies }: Manifes
 
 /** What the root of the workspace that a folder belongs to names; empty without a workspace. */
 function workspaceOf(folder: string): Readonly<Record<string, string>> {
-  for (let above = dirname(folder), below = folder; above !== below; below = above, above = dirname(above)) {
+  for (const above of withParents(folder).slice(1)) {
     const manifest = manifestIn(above)
     if (manifest && (manifest.workspaces !== undefined || existsSync(join(above, 'pnpm-workspace.yaml'))))
       return declaredIn(manifest)
