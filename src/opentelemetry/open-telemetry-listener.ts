@@ -17,6 +17,7 @@ import {
   optionError,
   parseJobs,
   NEVER_ACQUIRED,
+  time,
   type Job,
   type KnownJob,
 } from '../core/internal'
@@ -123,7 +124,7 @@ export function openTelemetryListener(
             result.observe(age, (lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, withLastRun(lock))
         for (const [name, job] of jobs) {
           const lock = locks.get(name)
-          const now = lock?.now.getTime() ?? Date.now()
+          const now = lock?.now.getTime() ?? time.wall()
           result.observe(missed, (now - (missedAt(job, lock) ?? now)) / 1_000, withName({ name }))
         }
       }
