@@ -11,10 +11,10 @@ import { FAKE_CLIENTS } from './drivers/fake-clients'
 import { ADAPTERS } from './prisma/adapters'
 import { read, root } from './project'
 
-// Who adds a member of one of these kinds is told every place that needs it, by name. Places that are objects of TypeScript with a
-// key for each member are missing here, because the compiler tells.
+// For a new member of one of these kinds, the failures name every place that needs it. Objects with a key for each member are left
+// out, because without it they do not compile.
 
-/** The compiler tells which is missing. */
+/** If one is missing, this does not compile. */
 const ERROR_CODES = Object.keys({
   INVALID_CONFIGURATION: true,
   INVALID_CLIENT: true,

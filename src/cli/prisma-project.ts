@@ -64,7 +64,7 @@ export async function prismaProjects(project: Project): Promise<readonly PrismaP
       other.models === main.models &&
       ![main, ...others.slice(0, index)].some(({ provider }) => provider === other.provider),
   )
-  // Of several schemas with different models, Prisma would have to be told which.
+  // Several schemas with different models: which of them Prisma uses is unknown.
   if (schema === undefined && variants.length < others.length) return []
   const [, ...variables] = file === undefined ? [] : (URL_OF_CONFIG.exec(readFileSync(file, 'utf8')) ?? [])
   return [

@@ -72,7 +72,7 @@ export function outsideError(advice: string): LockError {
 }
 
 /**
- * Checks that the pin and this statement are in one transaction, as far as the database can tell.
+ * Checks that the pin and this statement are in one transaction, where the database has a way to find out.
  *
  * @throws LockError `INVALID_CLIENT`
  */
@@ -92,7 +92,7 @@ async function expectTransaction(transaction: SqlClient, { table }: LockRow): Pr
   try {
     await attempt.execute(failsInTransaction, {}, 'changed')
   } catch {
-    // As expected. A database without the statement cannot tell.
+    // As expected in a transaction. A server without this statement fails as well.
     return
   }
   throw outside

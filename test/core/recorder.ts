@@ -1,6 +1,6 @@
 import type { LockingTaskExecutorListener } from '../../src/core/listener'
 
-/** All events: the compiler tells which is missing. */
+/** All events. If one is missing, this does not compile. */
 export const EVENTS = Object.keys({
   onLockAttempt: true,
   onLockAcquired: true,

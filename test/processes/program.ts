@@ -4,7 +4,7 @@ import { root } from '../project'
 
 const OPTIONS = ['--bundle', '--packages=external', '--platform=node', '--target=node20', '--tsconfig-raw={}']
 
-/** A program of the tests as one file: its processes start without a compiler. @param kind tells bundles of one source apart */
+/** A program of the tests as one file: its processes start without a compiler. @param kind distinguishes bundles of one source */
 export function program(source: string, kind = ''): string {
   // Inside of the project, so that the packages are found. A copy of the project may share its node_modules.
   const outfile = join(

@@ -126,8 +126,8 @@ export class TableOperations {
    * @param expected for each lock, how long ago its last acquisition may be, or when its job is due: `{ report: '25h', 'clean-up': {
    *   due: cron } }`. What `jobs` of the lock page contains fits
    * @param options whether the last run must have succeeded, and how long a run may last
-   * @returns the locks that were acquired longer ago, not since their job was due, never, or at a time in the future, and those that violate `options`, in the
-   *   order of `expected`; an empty array if there are none
+   * @returns the locks that were acquired longer ago, not since their job was due, never, or at a time in the future, and those that
+   *   violate `options`, in the order of `expected`; an empty array if there are none
    * @throws LockError `INVALID_CONFIGURATION`
    */
   async overdue(
