@@ -12,6 +12,7 @@ import {
 } from './expressions'
 import type { Attempt } from './calls'
 import { uncountedError } from './database-errors'
+import { LostRace } from './failures'
 import { COLUMN, readNumber, readText, readWord } from './results'
 import type { SqlRow } from './session'
 import { raw, sql, type Sql, type SqlValues } from './sql'
@@ -27,7 +28,7 @@ export type AcquireOutcome = 'acquired' | 'held' | 'already-run' | 'slot-too-far
  * - `refusal` a read: a row refuses the lock with its `outcome`, or is that of the holder; `free` or no such row decides nothing
  * - `acquired` a write: if it changed a row, the lock is acquired; otherwise it decides nothing
  * - `acquired or held` a write: if it changed no row, the lock is held
- * - `outcome` returns a row with the `outcome`; `free` if another session was faster
+ * - `outcome` returns a row with the `outcome`; `free` if another session was faster; null or nothing if there is no row, which decides nothing
  */
 export interface AcquireStep {
   readonly answer: 'refusal' | 'acquired' | 'acquired or held' | 'outcome'
@@ -61,18 +62,20 @@ export async function runStep(
     return answer === 'acquired' ? undefined : { outcome: 'held' }
   }
   const [row] = await attempt.query(statement, values)
-  // A trigger may have returned the first rows.
-  if (answer === 'outcome' && row?.[COLUMN.outcome] === undefined) throw uncountedError(attempt.lockName)
   if (!row) return undefined
+  // A trigger may have returned the first rows.
+  if (answer === 'outcome' && row[COLUMN.outcome] === undefined) throw uncountedError(attempt.lockName)
   // A write that was sent twice has acquired the row, so the next one acquires it again.
   if (readText(row, COLUMN.owner) === values['lockedBy']) return undefined
   const outcome = outcomeIn(row)
   if (outcome === 'acquired') attempt.hasWritten = true
-  return outcome === 'free' ? undefined : { outcome, row }
+  if (outcome === 'free' && answer === 'outcome') throw new LostRace()
+  return outcome === 'free' || outcome === undefined ? undefined : { outcome, row }
 }
 
 /** Reads the outcome. The row of a holder has none, but the end of its lease. */
-function outcomeIn(row: SqlRow): AcquireOutcome | 'free' {
+function outcomeIn(row: SqlRow): AcquireOutcome | 'free' | undefined {
+  if (row[COLUMN.outcome] === null) return undefined
   if (row[COLUMN.outcome] !== undefined) return readWord(row, COLUMN.outcome, OUTCOMES)
   return readNumber(row, COLUMN.lockUntil) === undefined ? 'free' : 'held'
 }
@@ -89,9 +92,9 @@ export const readUpdateInsert = {
     { answer: 'acquired', statement: insertNew(dialect, lock, lock.now) },
   ],
   acquireSlot: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
-    { answer: 'refusal', statement: readOutcome(dialect, lock, sessionColumns(dialect)) },
+    { answer: 'refusal', statement: readOutcome(dialect, lock, { more: sessionColumns(dialect) }) },
     { answer: 'acquired', statement: updateRow(dialect, lock, takeBeforeSlot(dialect, lock)) },
-    { answer: 'refusal', statement: readOutcome(dialect, lock, sessionColumns(dialect)) },
+    { answer: 'refusal', statement: readOutcome(dialect, lock, { more: sessionColumns(dialect) }) },
     { answer: 'acquired', statement: insertNew(dialect, lock, lock.slot) },
   ],
 }
@@ -115,22 +118,31 @@ function readHolderOrNobody(dialect: Expressions, lock: LockSql): Sql {
  * even if the lock has no row yet, so a slot that is too far ahead is refused in that case too. The most frequent outcomes come
  * first, because computing the slot's time costs more than the rest on some databases.
  */
-export function readOutcome(dialect: Expressions, lock: LockSql, more = sql``): Sql {
+export function readOutcome(
+  dialect: Expressions,
+  lock: LockSql,
+  { first = sql``, otherwise = sql`'free'`, more = sql`` }: OutcomeParts = {},
+): Sql {
   const { table, lockUntil, lockedAt, lockedBy, isNamed, now, slot, owner } = lock
   return sql`
-    select case when max(${lockUntil}) > ${now} then case when max(${lockedBy}) = ${owner} then 'free' else 'held' end
+    select case ${first} when max(${lockUntil}) > ${now} then case when max(${lockedBy}) = ${owner} then 'free' else 'held' end
       when max(${lockedAt}) >= ${slot} then 'already-run'
-      when ${slot} > ${dialect.plus(now, raw(String(SLOT_AT_MOST_AHEAD)))} then 'slot-too-far-ahead'
-      else 'free' end ${as(dialect, COLUMN.outcome)}${more}
+      when ${isTooFarAhead(dialect, lock)} then 'slot-too-far-ahead'
+      else ${otherwise} end ${as(dialect, COLUMN.outcome)}${more}
     from ${table} where ${isNamed}`
 }
 
-/** The same for a lock without a slot. */
-export function readWhetherHeld(lock: LockSql, more: Sql): Sql {
-  const { table, lockUntil, lockedBy, isNamed, now, owner } = lock
-  return sql`
-    select case when max(${lockUntil}) > ${now} and coalesce(max(${lockedBy}) <> ${owner}, 1 = 1) then 'held' else 'free' end as ${raw(COLUMN.outcome)}${more}
-    from ${table} where ${isNamed}`
+interface OutcomeParts {
+  /** A condition with its outcome, before all others. */
+  readonly first?: Sql
+  /** The outcome if none of the conditions is fulfilled. Default: `free`. */
+  readonly otherwise?: Sql
+  /** More columns. */
+  readonly more?: Sql
+}
+
+export function isTooFarAhead(dialect: Expressions, { slot, now }: LockSql): Sql {
+  return sql`${slot} > ${dialect.plus(now, raw(String(SLOT_AT_MOST_AHEAD)))}`
 }
 
 /**
@@ -138,7 +150,7 @@ export function readWhetherHeld(lock: LockSql, more: Sql): Sql {
  * the row with this acquisition's own owner, and must acquire it again. It never shortens the lease, which may have been extended
  * since. It reads the clock itself, because it may have had to wait.
  */
-type Taking = Pick<Update, 'assignments' | 'condition'>
+export type Taking = Pick<Update, 'assignments' | 'condition'>
 
 /** @param row the columns of the row as it was, if they need a qualifier */
 export function takeFree(dialect: Expressions, lock: LockSql, row: TableColumns = lock): Taking {

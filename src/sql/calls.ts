@@ -1,5 +1,5 @@
 import { inTime, sleep, time, LockError } from '../core/internal'
-import { uncountedError, unfitError, type CallLimits } from './database-errors'
+import { uncountedError, unfitError } from './database-errors'
 import { Failure, failureKind, FAILURES, READ_ONLY, type ErrorCodes, type Handling } from './failures'
 import type { Pool } from './pool'
 import { COLUMN, readFlag, readNumber } from './results'
@@ -210,7 +210,6 @@ export async function callDatabase<T>(
   call: DatabaseCall<T>,
   deadline: number,
 ): Promise<T> {
-  const limits: CallLimits = { ...call, timeLimit: database.timeLimit }
   // Behind a locked row every attempt is answered, but one that is cut short would cost its session.
   const lastBusy = deadline - Math.min(SHORTEST_ATTEMPT, (deadline - time.now()) / 4)
   let explanation: Failure | undefined
@@ -236,7 +235,7 @@ export async function callDatabase<T>(
       // The deadline may have cut the last attempt short, so report an earlier failure that explains more.
       if (!isRepeated || time.now() + interval >= (kind === 'conflict' ? lastBusy : deadline)) {
         const told = explanation ?? result
-        throw FAILURES[told.kind].error(told.error, limits)
+        throw FAILURES[told.kind].error(told.error, { ...call, timeLimit: database.timeLimit })
       }
       await sleep(interval)
     } while (kind === 'read-only' && !database.pool.mayLeave() && ++repeat)

@@ -119,7 +119,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
       const provider = typeOrmLockProvider(dataSource, { lockedBy })
       await (await provider.lock({ name: 'known', lockAtMostFor }))?.unlock()
       const before = await lockedAt(name)
-      const cut = proxy.cutAfter(A_WRITE, name === 'new' && backend.dialect !== 'postgres' ? 2 : 1)
+      const cut = proxy.cutAfter(A_WRITE, name === 'new' ? 2 : 1)
       await expect(provider.lock({ name, lockAtMostFor })).rejects.toEqual(lockError('DATABASE_ERROR'))
       await cut
       await expectFreed(name, before)

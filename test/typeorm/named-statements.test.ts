@@ -79,7 +79,7 @@ describeBackends(backends)('the named statements on $name', (backend) => {
     // Each connection has its own.
     const another = await open()
     await (await typeOrmLockProvider(another).lock(job))?.unlock()
-    expect(await prepared(another)).toHaveLength(2)
+    expect(await prepared(another)).toHaveLength(3)
     expect(warnings.seen).toEqual([])
   })
 

@@ -88,23 +88,20 @@ describeBackends(servers)('the statements on $name', (backend) => {
   )
 
   itIf(backend.dialect === 'postgres', 'PostgreSQL')(
-    'read the clock when the row is written, after waiting for its insert',
+    'read the clock when the row is written, after waiting for the table',
     async () => {
       const provider = typeOrmLockProvider(dataSource, { timeLimit: '1m' })
-      const inserting = observer.createQueryRunner()
-      await inserting.query(`delete from shedlock where name = 'job'`)
-      await inserting.startTransaction()
-      await inserting.query(
-        `insert into shedlock values ('job', timestamp '2000-01-01', timestamp '2000-01-01', 'another program')`,
-      )
+      const locking = observer.createQueryRunner()
+      await locking.startTransaction()
+      await locking.query('lock table shedlock in share mode')
       const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       const clockBefore = async (): Promise<number> => {
         await eventually(async () => expect(await observer.query<unknown[]>(waits)).toHaveLength(1), {
           interval: 5,
         })
         const now = await table.clock()
-        await inserting.commitTransaction()
-        await inserting.release()
+        await locking.commitTransaction()
+        await locking.release()
         return now
       }
       const [lock, before] = await Promise.all([provider.lock(job), clockBefore()])

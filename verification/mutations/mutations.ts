@@ -19,10 +19,10 @@ const CORE = ['test/core/locking-task-executor.test.ts']
 export const mutations: readonly Mutation[] = [
   {
     rule: 1,
-    breaks: 'a held row is acquired if two processes insert it at once',
-    file: 'src/sql/acquire.ts',
-    find: '    where ${condition}`',
-    replace: '    where 1 = 1`',
+    breaks: 'a held row is acquired if its update comes after another one',
+    file: 'src/sql/dialects/postgres/lock.ts',
+    find: 'case when ${condition} then ${isUnlocked(lock)} else 1 = 0 end',
+    replace: '${isUnlocked(lock)}',
     tests: SUITE,
     backend: 'postgres',
     simulated: true,

@@ -2,82 +2,88 @@
 
 ---- acquire
 -- Acquires a lock without a slot.
--- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
--- Step 1 of 1: returns the outcome
-with shedlock_seen as (select case
-      when max("lock_until") > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
-      and coalesce(max("locked_by") <> :lockedBy::varchar, 1 = 1) then 'held'
-      else 'free' end as outcome,
-      count(*) as shedlock_rows,
-      (select case
-        when pg_catalog.txid_current_if_assigned() is null
-        and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-        else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end) as shedlock_commits
-    from "shedlock"
-    where "name" = :name::varchar),
-    shedlock_acquired as (insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
-    select :name::varchar,
-      pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond',
-      pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'),
-      :lockedBy::varchar
-    from shedlock_seen
-    where case
-      when outcome <> 'free' then 1 = 0
-      when shedlock_rows = 0 then set_config('lock_timeout', '100', true) is not null
-      else exists (select 1
-      from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row) end
-    on conflict ("name") do update
-    set "lock_until" = greatest(held."lock_until", pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'),
-      "locked_at" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), held."locked_at" + 1::float8 * interval '1 millisecond'),
+-- Round trips: 1 if it is refused, 1 if its row is free, 2 if it has no row yet.
+-- Step 1 of 2: returns the outcome
+with shedlock_acquired as (update "shedlock"
+    set "lock_until" = greatest("lock_until", pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'),
+      "locked_at" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), "locked_at" + 1::float8 * interval '1 millisecond'),
       "locked_by" = :lockedBy::varchar
-    where (held."lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') or held."locked_by" = :lockedBy::varchar)
+    where "name" = :name::varchar
+      and case
+      when ("lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') or "locked_by" = :lockedBy::varchar) then exists (select 1
+      from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row)
+      else 1 = 0 end
     returning 1)
   select case
-    when exists (select 1 from shedlock_acquired) then 'acquired'
-    else outcome end as outcome
-  from shedlock_seen;
+    when case
+    when 1 = 1
+    and (select case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end) then exists (select 1 from shedlock_acquired) end then 'acquired'
+    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
+    and ("locked_by" = :lockedBy::varchar) is not true then 'held'
+    else 'free' end as outcome
+  from "shedlock"
+  where "name" = :name::varchar;
+-- Step 2 of 2: if it changes a row, the lock is acquired
+insert into "shedlock" ("name", "lock_until", "locked_at", "locked_by")
+  select :name::varchar,
+    pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond',
+    pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'),
+    :lockedBy::varchar
+  where set_config('lock_timeout', '100', true) is not null
+    and (select case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
+  on conflict ("name") do nothing;
 
 ---- acquireSlot
 -- Acquires a lock with a slot.
--- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
--- Step 1 of 1: returns the outcome
-with shedlock_seen as (select case
-      when max("lock_until") > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then case
-      when max("locked_by") = :lockedBy::varchar then 'free'
-      else 'held' end
-      when max("locked_at") >= timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' then 'already-run'
-      when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond' then 'slot-too-far-ahead'
-      else 'free' end as "outcome",
-      count(*) as shedlock_rows,
-      (select case
-        when pg_catalog.txid_current_if_assigned() is null
-        and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-        else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end) as shedlock_commits
-    from "shedlock"
-    where "name" = :name::varchar),
-    shedlock_acquired as (insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
-    select :name::varchar,
-      pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond',
-      timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond',
-      :lockedBy::varchar
-    from shedlock_seen
-    where case
-      when outcome <> 'free' then 1 = 0
-      when shedlock_rows = 0 then set_config('lock_timeout', '100', true) is not null
-      else exists (select 1
-      from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row) end
-    on conflict ("name") do update
-    set "lock_until" = greatest(held."lock_until", pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'),
-      "locked_at" = greatest(held."locked_at", timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond'),
+-- Round trips: 1 if it is refused, 1 if its row is free, 2 if it has no row yet.
+-- Step 1 of 2: returns the outcome
+with shedlock_acquired as (update "shedlock"
+    set "lock_until" = greatest("lock_until", pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'),
+      "locked_at" = greatest("locked_at", timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond'),
       "locked_by" = :lockedBy::varchar
-    where (held."lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
-        and held."locked_at" < timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' or held."lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
-        and held."locked_by" = :lockedBy::varchar)
+    where "name" = :name::varchar
+      and case
+      when ("lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
+        and "locked_at" < timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' or "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
+        and "locked_by" = :lockedBy::varchar)
+      and not timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond' then exists (select 1
+      from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row)
+      else 1 = 0 end
     returning 1)
   select case
-    when exists (select 1 from shedlock_acquired) then 'acquired'
-    else outcome end as outcome
-  from shedlock_seen;
+    when case
+    when 1 = 1
+    and (select case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end) then exists (select 1 from shedlock_acquired) end then 'acquired'
+    when max("lock_until") > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then case
+    when max("locked_by") = :lockedBy::varchar then 'free'
+    else 'held' end
+    when max("locked_at") >= timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' then 'already-run'
+    when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond' then 'slot-too-far-ahead'
+    else case
+    when count(*) > 0 then 'free' end end as "outcome"
+  from "shedlock"
+  where "name" = :name::varchar;
+-- Step 2 of 2: if it changes a row, the lock is acquired
+insert into "shedlock" ("name", "lock_until", "locked_at", "locked_by")
+  select :name::varchar,
+    pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond',
+    timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond',
+    :lockedBy::varchar
+  where set_config('lock_timeout', '100', true) is not null
+    and (select case
+      when pg_catalog.txid_current_if_assigned() is null
+      and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
+      else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)
+  on conflict ("name") do nothing;
 
 ---- acquireAgain
 -- With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.

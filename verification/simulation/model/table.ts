@@ -156,13 +156,13 @@ export class Table {
   }
 
   #prepareText(text: string): Prepared {
-    // SQLite has no insert inside of a select.
-    const [, seen, name, insert, select] =
-      /^(with .*), (\w+) as \( ?(insert .*) returning 1\) (select .*)$/s.exec(text) ?? []
-    if (insert !== undefined)
+    // SQLite has no update inside of a select.
+    const [, name, update, select] =
+      /^\s*with (\w+) as \(\s*(update .*?)\s+returning 1\)\s+(select .*)$/s.exec(text) ?? []
+    if (update !== undefined)
       return {
-        write: this.#database.prepare(`${seen} ${insert}`),
-        read: this.#database.prepare(`${seen}, ${name} as (select 1 where :changed) ${select}`),
+        write: this.#database.prepare(update),
+        read: this.#database.prepare(`with ${name} as (select 1 where :changed) ${select}`),
       }
     const prepared = this.#database.prepare(text)
     return prepared.reader ? { read: prepared } : { write: prepared }

@@ -45,7 +45,7 @@ export const oracle: LockDialect = {
     { answer: 'acquired', statement: insertMissing(lock, lock.now) },
   ],
   acquireSlot: (dialect, lock) => [
-    { answer: 'refusal', statement: readOutcome(dialect, lock, readOnlyColumn(dialect)) },
+    { answer: 'refusal', statement: readOutcome(dialect, lock, { more: readOnlyColumn(dialect) }) },
     { answer: 'acquired', statement: updateRow(dialect, lock, takeBeforeSlot(dialect, lock)) },
     { answer: 'acquired', statement: insertMissing(lock, lock.slot) },
   ],

@@ -2,24 +2,25 @@
 import type { LockDialect } from '../../dialect'
 import {
   type AcquireStep,
+  isTooFarAhead,
   readOutcome,
-  readWhetherHeld,
   takeBeforeSlot,
   takeFree,
-  upsert,
+  type Taking,
 } from '../../acquire'
-import type { Expressions, LockSql } from '../../expressions'
+import type { LockSql } from '../../expressions'
 import { pinByRead } from '../../pin'
 import { COLUMN } from '../../results'
 import { raw, sql, type Sql } from '../../sql'
 
 /**
  * An error if the app has left a transaction open, whose rollback would undo the write: it has written, or has lasted for longer than
- * it takes to plan a statement. The error is that of a cast, because its message then says why.
+ * it takes to plan a statement. The error is that of a cast, because its message then says why. A query, because it must not be
+ * evaluated again when the row turns out to have changed: the statement itself has begun to write then.
  */
-const COMMITS = sql`case when pg_catalog.txid_current_if_assigned() is null
+const COMMITS = sql`(select case when pg_catalog.txid_current_if_assigned() is null
   and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second'
-  then true else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end`
+  then true else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)`
 
 /**
  * A condition of a write: whether no other session has locked the row. Its lock is the one that an update takes. Unlike `nowait`, it is
@@ -36,28 +37,43 @@ const setting = (name: string, value: string): Sql =>
   raw(`set_config('${name}', '${value}', true) is not null`)
 
 /**
- * Acquires the row, or returns why not. If the row is held, the statement only reads: a plain upsert locks the row even if it loses, and
- * costs a transaction id, WAL and a flush (measured on PostgreSQL 15: 96 bytes and twice the time). Only an insert can wait: while
- * another session has inserted the row and not committed it. The server then ends it (55P03).
+ * Acquires the row if it exists, or returns why not. If the row is held, the statement only reads: an upsert locks the row even if it
+ * loses, and costs a transaction id, WAL and a flush (measured on PostgreSQL 15: 96 bytes and twice the time). `case`, because only a row
+ * that can be acquired may be locked, and because nothing may be written before the session is known to commit it.
+ *
+ * If there is no row, the next step inserts it. Only this can wait, while another session has inserted the row and not committed it: the
+ * server ends the wait (55P03).
  */
-function acquireIn(lock: LockSql, seen: Sql, locked: Sql, take: Parameters<typeof upsert>[2]): AcquireStep[] {
-  const { lockName, leaseEnd, owner } = lock
-  const outcome = raw(COLUMN.outcome)
-  const values = sql`
-    select ${lockName}, ${leaseEnd}, ${locked}, ${owner} from shedlock_seen
-    where case when ${outcome} <> 'free' then 1 = 0 when shedlock_rows = 0 then ${setting('lock_timeout', '100')}
-      else ${isUnlocked(lock)} end`
-  const statement = sql`
-    with shedlock_seen as (${seen}),
-    shedlock_acquired as (${upsert(lock, values, take)}
+function acquireIn(
+  lock: LockSql,
+  read: (acquired: Sql) => Sql,
+  locked: Sql,
+  { assignments, condition }: Taking,
+): AcquireStep[] {
+  const { table, isNamed, commits, name, lockUntil, lockedAt, lockedBy, lockName, leaseEnd, owner } = lock
+  const update = sql`
+    with shedlock_acquired as (update ${table} set ${assignments}
+      where ${isNamed} and case when ${condition} then ${isUnlocked(lock)} else 1 = 0 end
       returning 1)
-    select case when exists (select 1 from shedlock_acquired) then 'acquired' else ${outcome} end as ${outcome} from shedlock_seen`
-  return [{ answer: 'outcome', statement }]
+    ${read(sql`when case when 1 = 1${commits} then exists (select 1 from shedlock_acquired) end then 'acquired'`)}`
+  const insert = sql`
+    insert into ${table} (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
+    select ${lockName}, ${leaseEnd}, ${locked}, ${owner} where ${setting('lock_timeout', '100')}${commits}
+    on conflict (${name}) do nothing`
+  return [
+    { answer: 'outcome', statement: update },
+    { answer: 'acquired', statement: insert },
+  ]
 }
 
-/** Whether there is a row, besides an outcome; and, before anything is written, whether the session commits what it writes. */
-const besides = ({ commits }: Expressions): Sql =>
-  sql`, count(*) as shedlock_rows${commits ? sql`, ${commits} as shedlock_commits` : sql``}`
+/** Returns no row if there is none. Aggregates would return one, but planning them costs a tenth of the statement. */
+function readWhetherHeld(lock: LockSql, acquired: Sql): Sql {
+  const { table, lockUntil, lockedBy, isNamed, now, owner } = lock
+  return sql`
+    select case ${acquired} when ${lockUntil} > ${now} and (${lockedBy} = ${owner}) is not true then 'held'
+      else 'free' end as ${raw(COLUMN.outcome)}
+    from ${table} where ${isNamed}`
+}
 
 export const postgres: LockDialect = {
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
@@ -77,17 +93,21 @@ export const postgres: LockDialect = {
   text: (parameter) => sql`${parameter}::varchar`,
   hex: (text) => sql`encode(convert_to(${text}, 'UTF8'), 'hex')`,
   readOnly: sql`pg_is_in_recovery()::int`,
-  // A query, because it must not be evaluated again after a wait for the row, when the statement itself has begun to write.
-  commits: sql`(select ${COMMITS})`,
+  commits: COMMITS,
   // 25P02: in_failed_sql_transaction
   inTransactionErrors: /^(25P02|22P02[^]*"open transaction since )/,
 
   acquire: (dialect, lock) =>
-    acquireIn(lock, readWhetherHeld(lock, besides(dialect)), lock.now, (row) => takeFree(dialect, lock, row)),
-  acquireSlot: (dialect, lock) =>
-    acquireIn(lock, readOutcome(dialect, lock, besides(dialect)), lock.slot, (row) =>
-      takeBeforeSlot(dialect, lock, row),
-    ),
+    acquireIn(lock, (acquired) => readWhetherHeld(lock, acquired), lock.now, takeFree(dialect, lock)),
+  acquireSlot: (dialect, lock) => {
+    const { assignments, condition } = takeBeforeSlot(dialect, lock)
+    const isSoon = sql`not ${isTooFarAhead(dialect, lock)}`
+    const otherwise = sql`case when count(*) > 0 then 'free' end`
+    return acquireIn(lock, (first) => readOutcome(dialect, lock, { first, otherwise }), lock.slot, {
+      assignments,
+      condition: sql`${condition} and ${isSoon}`,
+    })
+  },
 
   // The commit of an update that may be lost does not wait for the disk or for a replica.
   // https://www.postgresql.org/docs/current/wal-async-commit.html
