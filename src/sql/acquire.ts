@@ -89,13 +89,13 @@ export const readUpdateInsert = {
     { answer: 'refusal', statement: readHolderOrNobody(dialect, lock) },
     { answer: 'acquired', statement: updateRow(dialect, lock, takeFree(dialect, lock)) },
     { answer: 'refusal', statement: readHolder(dialect, lock) },
-    { answer: 'acquired', statement: insertNew(dialect, lock, lock.now) },
+    { answer: 'acquired', statement: insertNew(lock, lock.now) },
   ],
   acquireSlot: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
     { answer: 'refusal', statement: readOutcome(dialect, lock, { more: sessionColumns(dialect) }) },
     { answer: 'acquired', statement: updateRow(dialect, lock, takeBeforeSlot(dialect, lock)) },
     { answer: 'refusal', statement: readOutcome(dialect, lock, { more: sessionColumns(dialect) }) },
-    { answer: 'acquired', statement: insertNew(dialect, lock, lock.slot) },
+    { answer: 'acquired', statement: insertNew(lock, lock.slot) },
   ],
 }
 
@@ -204,10 +204,9 @@ export function upsert(lock: LockSql, values: Sql, take: (row: TableColumns) => 
 }
 
 /** Inserts the row; fails with a duplicate key if it exists. */
-export function insertNew(dialect: Expressions, lock: LockSql, locked: Sql): Sql {
+export function insertNew(lock: LockSql, locked: Sql): Sql {
   const { table, name, lockUntil, lockedAt, lockedBy, lockName, leaseEnd, owner } = lock
-  const values = sql`${lockName}, ${leaseEnd}, ${locked}, ${owner}`
   return sql`
     insert into ${table} (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
-    ${dialect.inserted?.(lock, values) ?? sql`values (${values})`}`
+    values (${lockName}, ${leaseEnd}, ${locked}, ${owner})`
 }

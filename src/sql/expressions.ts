@@ -40,8 +40,6 @@ export interface Expressions extends Pick<Identifiers, 'quote'> {
    * changes nothing (`rowIfUnlocked`). Default: a plain update, which waits for as long as the server lets it.
    */
   readonly update?: ((lock: LockSql, update: Update) => Sql) | undefined
-  /** What follows the columns of an insert that waits for as little. Default: `values (…)`. */
-  readonly inserted?: ((lock: LockSql, values: Sql) => Sql) | undefined
 }
 
 /** An update of the row of one lock. */

@@ -47,7 +47,7 @@ export interface Identifiers {
   quote(identifier: string): string
   /** In bytes. */
   readonly longestIdentifier: number
-  /** What an identifier cannot contain in this database even if it is quoted, apart from control characters. */
+  /** What an identifier of this database cannot contain here even if it is quoted, apart from control characters. */
   readonly notInIdentifiers?: RegExp
   /**
    * Set if the database turns unquoted names into upper case. The default names are then upper case too, so that they match a table
@@ -154,7 +154,7 @@ function parseIdentifier(
     throw fail(`${JSON.stringify(identifier)} contains control characters`)
   if (identifier.endsWith(' ')) throw fail(`'${identifier}' ends with a blank`)
   if (notInIdentifiers?.test(identifier))
-    throw fail(`'${identifier}' contains characters that ${name} does not allow`)
+    throw fail(`'${identifier}' contains characters that do not work on ${name}`)
   // PostgreSQL silently cuts a longer name, and counts bytes.
   if (Buffer.byteLength(identifier) > longestIdentifier)
     throw fail(`'${identifier}' is longer than ${longestIdentifier} bytes`)

@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { migrationFiles } from '../../scripts/migration-files'
 import { prismaFiles } from '../../scripts/prisma-files'
-import { dialects } from '../../src/sql/dialects'
+import { dialects, type DialectName } from '../../src/sql/dialects'
 import type { LockTableOptions } from '../../src/sql/names'
 import { migrationScripts } from '../../src/sql/table/definition'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
@@ -12,7 +12,7 @@ import { availableBackends, describeBackends, type TestDatabase } from '../backe
 import { openDatabase } from '../backends/open-database'
 import { hasClient, runScript } from '../backends/database-client'
 import { lockError } from '../lock-error'
-import { hostileNames } from './hostile-names'
+import { allowedNames, hostileNames } from './hostile-names'
 
 const job = { name: 'job', lockAtMostFor: '1m' }
 
@@ -27,7 +27,10 @@ it.each([
   expect(new Map(found.map((path) => [path, readFileSync(join(root, path), 'utf8')]))).toEqual(written())
 })
 
-const names: Record<string, LockTableOptions> = { 'default names': {}, 'hostile names': hostileNames }
+const names: Record<string, (dialect: DialectName) => LockTableOptions> = {
+  'default names': () => ({}),
+  'hostile names': (dialect) => allowedNames(dialect, hostileNames),
+}
 
 describeBackends(availableBackends().filter(hasClient))(
   'the migration for $name, run by its own client',
@@ -40,7 +43,8 @@ describeBackends(availableBackends().filter(hasClient))(
       ;({ database, dataSource } = await openDatabase(backend))
     })
 
-    it.each(Object.entries(names))('creates a table that works, and removes it: %s', async (_, options) => {
+    it.each(Object.entries(names))('creates a table that works, and removes it: %s', async (_, namesOf) => {
+      const options = namesOf(backend.dialect)
       const { up, down } = migrationScripts(dialect, options)
 
       expect(await runScript(backend, database, up)).toMatchObject({ ok: true })

@@ -1,6 +1,6 @@
 -- The SQL of the dialect mysql. Values are bound; here each has its name after a colon.
 
--- The driver adds settings that hold for the statement alone: /*M! set statement lock_wait_timeout=0,sql_select_limit=18446744073709551615 for */ select /*+ SET_VAR(lock_wait_timeout=1) SET_VAR(sql_select_limit=18446744073709551615) */ …
+-- The driver adds settings that hold for the statement alone: /*M! set statement lock_wait_timeout=0,innodb_lock_wait_timeout=0,sql_select_limit=18446744073709551615 for */ select /*+ SET_VAR(lock_wait_timeout=1) SET_VAR(sql_select_limit=18446744073709551615) */ …
 
 ---- acquire
 -- Acquires a lock without a slot.
@@ -28,7 +28,8 @@ update `shedlock`
     `locked_by` = :lockedBy
   where `name` = :name
     and (`lock_until` <= utc_timestamp(3) or `locked_by` = :lockedBy)
-    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
+    and /*!80000 exists (select 1
+    from (select `name` from `shedlock` where */ `name` = :name /*!80000 for update nowait) shedlock_row) */;
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
 select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
     timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
@@ -43,12 +44,7 @@ select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
     and `lock_until` > utc_timestamp(3);
 -- Step 4 of 4: if it changes a row, the lock is acquired
 insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
-  select :name,
-    utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
-    utc_timestamp(3),
-    :lockedBy
-  from dual
-  where not exists (select 1 from (select `name` from `shedlock` where 1 = 0 for update nowait) shedlock_row);
+  values (:name, utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, utc_timestamp(3), :lockedBy);
 
 ---- acquireSlot
 -- Acquires a lock with a slot.
@@ -82,7 +78,8 @@ update `shedlock`
     and (`lock_until` <= utc_timestamp(3)
       and `locked_at` < timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond or `lock_until` > utc_timestamp(3)
       and `locked_by` = :lockedBy)
-    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
+    and /*!80000 exists (select 1
+    from (select `name` from `shedlock` where */ `name` = :name /*!80000 for update nowait) shedlock_row) */;
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
 select case
     when max(`lock_until`) > utc_timestamp(3) then case
@@ -101,12 +98,10 @@ select case
   where `name` = :name;
 -- Step 4 of 4: if it changes a row, the lock is acquired
 insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
-  select :name,
-    utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
-    timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond,
-    :lockedBy
-  from dual
-  where not exists (select 1 from (select `name` from `shedlock` where 1 = 0 for update nowait) shedlock_row);
+  values (:name,
+      utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
+      timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond,
+      :lockedBy);
 
 ---- acquireAgain
 -- With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.
@@ -119,7 +114,8 @@ update `shedlock`
     and timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 = :seenAt
     and `lock_until` <= utc_timestamp(3)
     and @@autocommit = 1
-    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
+    and /*!80000 exists (select 1
+    from (select `name` from `shedlock` where */ `name` = :name /*!80000 for update nowait) shedlock_row) */;
 
 ---- extend
 -- Extends a lock that is held: `extend`, and `keepAlive` again and again.
@@ -131,7 +127,8 @@ update `shedlock`
     and `locked_by` = :lockedBy
     and `lock_until` > utc_timestamp(3)
     and @@autocommit = 1
-    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
+    and /*!80000 exists (select 1
+    from (select `name` from `shedlock` where */ `name` = :name /*!80000 for update nowait) shedlock_row) */;
 
 ---- release
 -- Releases a lock without a slot, at the end of a run.
@@ -143,7 +140,8 @@ update `shedlock`
   where `name` = :name
     and `locked_by` = :lockedBy
     and @@autocommit = 1
-    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
+    and /*!80000 exists (select 1
+    from (select `name` from `shedlock` where */ `name` = :name /*!80000 for update nowait) shedlock_row) */;
 
 ---- releaseSlot
 -- Releases a lock with a slot, at the end of a run.
@@ -155,7 +153,8 @@ update `shedlock`
   where `name` = :name
     and `locked_by` = :lockedBy
     and @@autocommit = 1
-    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
+    and /*!80000 exists (select 1
+    from (select `name` from `shedlock` where */ `name` = :name /*!80000 for update nowait) shedlock_row) */;
 
 ---- releaseUnused
 -- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
@@ -168,7 +167,8 @@ update `shedlock`
   where `name` = :name
     and `locked_by` = :lockedBy
     and @@autocommit = 1
-    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
+    and /*!80000 exists (select 1
+    from (select `name` from `shedlock` where */ `name` = :name /*!80000 for update nowait) shedlock_row) */;
 
 ---- releaseSeen
 -- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
@@ -180,7 +180,8 @@ update `shedlock`
     and `lock_until` > utc_timestamp(3)
     and abs(coalesce(timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000, 253402300799999) - (timestampdiff(microsecond, '1970-01-01', timestamp '1970-01-01 00:00:00' + interval :seenUntil * 1000 microsecond) div 1000)) < 1
     and @@autocommit = 1
-    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
+    and /*!80000 exists (select 1
+    from (select `name` from `shedlock` where */ `name` = :name /*!80000 for update nowait) shedlock_row) */;
 
 ---- pause
 -- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
@@ -190,7 +191,8 @@ update `shedlock`
   where `name` = :name
     and `lock_until` <= utc_timestamp(3)
     and @@autocommit = 1
-    and exists (select 1 from (select `name` from `shedlock` where `name` = :name for update nowait) shedlock_row);
+    and /*!80000 exists (select 1
+    from (select `name` from `shedlock` where */ `name` = :name /*!80000 for update nowait) shedlock_row) */;
 
 ---- fencingToken
 -- Reads the fencing token of a lock that is held.

@@ -29,7 +29,7 @@ function acquireIn(
     if @outcome = 'free'
     begin
       if exists (select 1 from ${table} with (nolock) where ${isNamed}) ${updateRow(dialect, lock, taking)}
-      else ${insertNew(dialect, { ...lock, table: unwaiting(table) }, locked)};
+      else ${insertNew({ ...lock, table: unwaiting(table) }, locked)};
       if @@rowcount > 0 set @outcome = 'acquired';
     end;
     select @outcome as ${raw(COLUMN.outcome)}`

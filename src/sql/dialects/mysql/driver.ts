@@ -33,9 +33,9 @@ export function mysqlLiteral(text: string): string {
 
 /** Of rows: an app may have left a limit in the session, so that a table looks empty. */
 const NO_LIMIT = 'sql_select_limit=18446744073709551615'
-/** Ends a wait for the table's lock: on MariaDB in a comment that MySQL ignores. */
-const MARIADB_SETTINGS = `/*M! set statement lock_wait_timeout=0,${NO_LIMIT} for */`
-/** The same as hints, which MariaDB ignores. MySQL waits for a second at least, and knows no hint in DDL. */
+/** Ends a wait for the lock of the table, of a row, or of a gap between rows: on MariaDB in a comment that MySQL ignores. */
+const MARIADB_SETTINGS = `/*M! set statement lock_wait_timeout=0,innodb_lock_wait_timeout=0,${NO_LIMIT} for */`
+/** For the table the same as hints, which MariaDB ignores. MySQL waits for a second at least, and knows no hint in DDL. */
 const MYSQL_SETTINGS = `/*+ SET_VAR(lock_wait_timeout=1) SET_VAR(${NO_LIMIT}) */`
 
 /** mysql2 and mariadb. */
