@@ -174,6 +174,22 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
     },
   )
 
+  itIf(letsWait && dialect !== 'sqlite', 'locks of rows')(
+    'waits for the row as the app does, because an extension may have locked it for a moment',
+    async () => {
+      const lock = await taken()
+      let guarded: Promise<unknown> | undefined
+      await client().transaction(async (other) => {
+        await other.query("update shedlock set locked_by = locked_by where name = 'job'")
+        guarded = client().transaction((transaction) => transaction.guard(lock))
+        guarded.catch(() => undefined)
+        // It has reached the server when the app's own statement has.
+        await client().transaction((transaction) => transaction.query('select 1'))
+      })
+      expect(await guarded).toBeUndefined()
+    },
+  )
+
   const eachLevel = levels.length > 0 ? describe.each(levels) : describe.skip.each(['any level'])
   eachLevel('under %s', (level) => {
     /** Works under the guard of the lock. @param change what happens after the snapshot */

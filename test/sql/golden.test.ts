@@ -129,10 +129,15 @@ it.each(Object.values(dialects))(
     // The SQL of MariaDB is that of MySQL.
     const name = dialect.name === 'mariadb' ? 'mysql' : dialect.name
     const file = join(__dirname, 'golden', `${name}.sql`)
-    const settled = dialect.driver.settled?.('select …')
+    const settled = ['select …', 'update … for update nowait …'].map((text) => dialect.driver.settled?.(text))
     const sql = [
       `-- The SQL of the dialect ${name}. Values are bound; here each has its name after a colon.`,
-      ...(settled ? [`-- The driver adds settings that hold for the statement alone: ${settled}`] : []),
+      ...(settled[0]
+        ? [
+            '-- The driver adds settings that hold for the statement alone:',
+            ...settled.map((text) => `--   ${text}`),
+          ]
+        : []),
       ...sections(dialect),
     ].join('\n\n')
     if (process.env['UPDATE_GOLDEN']) writeFileSync(file, `${sql}\n`)

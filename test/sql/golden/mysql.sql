@@ -1,6 +1,10 @@
 -- The SQL of the dialect mysql. Values are bound; here each has its name after a colon.
 
--- The driver adds settings that hold for the statement alone: /*M! set statement lock_wait_timeout=0,innodb_lock_wait_timeout=0,sql_select_limit=18446744073709551615 for */ select /*+ SET_VAR(lock_wait_timeout=1) SET_VAR(sql_select_limit=18446744073709551615) */ …
+-- The driver adds settings that hold for the statement alone:
+
+--   /*M! set statement lock_wait_timeout=0,sql_select_limit=18446744073709551615 for */ select /*+ SET_VAR(lock_wait_timeout=1) SET_VAR(sql_select_limit=18446744073709551615) */ …
+
+--   /*M! set statement lock_wait_timeout=0,innodb_lock_wait_timeout=0,sql_select_limit=18446744073709551615 for */ update /*+ SET_VAR(lock_wait_timeout=1) SET_VAR(sql_select_limit=18446744073709551615) */ … for update nowait …
 
 ---- acquire
 -- Acquires a lock without a slot.

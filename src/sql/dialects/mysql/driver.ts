@@ -33,10 +33,13 @@ export function mysqlLiteral(text: string): string {
 
 /** Of rows: an app may have left a limit in the session, so that a table looks empty. */
 const NO_LIMIT = 'sql_select_limit=18446744073709551615'
-/** Ends a wait for the lock of the table, of a row, or of a gap between rows: on MariaDB in a comment that MySQL ignores. */
-const MARIADB_SETTINGS = `/*M! set statement lock_wait_timeout=0,innodb_lock_wait_timeout=0,${NO_LIMIT} for */`
-/** For the table the same as hints, which MariaDB ignores. MySQL waits for a second at least, and knows no hint in DDL. */
+/** Ends a wait for the table's lock: on MariaDB in a comment that MySQL ignores. @param more settings */
+const mariadbSettings = (more = ''): string =>
+  `/*M! set statement lock_wait_timeout=0,${more}${NO_LIMIT} for */`
+/** The same as hints, which MariaDB ignores. MySQL waits for a second at least, and knows no hint in DDL. */
 const MYSQL_SETTINGS = `/*+ SET_VAR(lock_wait_timeout=1) SET_VAR(${NO_LIMIT}) */`
+/** What does not wait for a row either, or for a gap between rows. A guard does, as the statements of its transaction. */
+const UNWAITING = /^insert\b| for update nowait\b/
 
 /** mysql2 and mariadb. */
 export const mysqlDriver: Driver = {
@@ -49,7 +52,10 @@ export const mysqlDriver: Driver = {
   settled: (text) =>
     text
       .replace(/^(select|update|insert)\b/, `$1 ${MYSQL_SETTINGS}`)
-      .replace(/^(select|update|insert|create|alter)\b/, `${MARIADB_SETTINGS} $1`),
+      .replace(
+        /^(select|update|insert|create|alter)\b/,
+        `${mariadbSettings(UNWAITING.test(text) ? 'innodb_lock_wait_timeout=0,' : '')} $1`,
+      ),
   // Only errors of the server have an SQLSTATE. Those of class 08 are mariadb's own, about the connection, except Galera's 1047
   // and the 1040 of a full server.
   errorCode: ({ errno, sqlState, message }: ErrorLike) => {
