@@ -184,7 +184,7 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
         guarded = client().transaction((transaction) => transaction.guard(lock))
         guarded.catch(() => undefined)
         // It has reached the server when the app's own statement has.
-        await client().transaction((transaction) => transaction.query('select 1'))
+        await client().transaction(async (transaction) => transaction.query('select 1'))
       })
       expect(await guarded).toBeUndefined()
     },
