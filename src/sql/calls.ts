@@ -198,8 +198,8 @@ function intervalBefore(repeat: number, interval: Handling['interval']): number 
 
 /**
  * Repeats a call until it is answered, fails for good, or runs out of time. A call that was certainly not executed is repeated, so that
- * a restart of the server loses no job. While it is idempotent, it is also repeated without an answer, on another connection: each
- * attempt gets half of the time that is left.
+ * a restart of the server loses no job. While it is idempotent, it is also repeated without an answer: its first attempt gets half of
+ * the time, and the second one the rest, on another connection.
  *
  * @param deadline on the monotonic clock
  * @throws LockError `TIMEOUT`, `DATABASE_ERROR`, why the client is `unusable`, or that of the attempt; DriverError for a server error
@@ -213,9 +213,10 @@ export async function callDatabase<T>(
   // Behind a locked row every attempt is answered, but one that is cut short would cost its session.
   const lastBusy = deadline - Math.min(SHORTEST_ATTEMPT, (deadline - time.now()) / 4)
   let explanation: Failure | undefined
+  let wasSilent = false
   for (let repeat = 0; ; repeat++) {
     const left = Math.max(1, deadline - time.now())
-    const half = Math.min(left, Math.max(left / 2, SHORTEST_ATTEMPT))
+    const half = wasSilent ? left : Math.min(left, Math.max(left / 2, SHORTEST_ATTEMPT))
     const result = await attemptWithin([half, left], call, database)
     if (!(result instanceof Failure)) return result
     const { kind, error } = result
@@ -226,6 +227,7 @@ export async function callDatabase<T>(
     if (unusable)
       throw new LockError(unusable.code, unusable.message, { lockName: call.lockName, cause: error })
     if (handling.explains) explanation = result
+    if (kind === 'given-up') wasSilent = true
     const isRepeated =
       handling.repeat === 'always' || (handling.repeat === 'if harmless' && call.isIdempotent?.() === true)
     do {
