@@ -455,7 +455,9 @@ function refusalsOfFreeLocks(history: History): Found[] {
     const changed = history.momentOf(row)
     const freeFrom = row.lockedBy === null ? changed : Math.max(changed, history.endOf(row))
     const free = asked - freeFrom
-    if (free <= history.limits.timeLimit) return []
+    const { timeLimit, tolerance, drift } = history.limits
+    // The database's clock has ended the lease, and may be slower.
+    if (free <= timeLimit + tolerance + drift * (freeFrom - changed)) return []
     return [{ what: `'${name}' was refused after it had been free for ${free.toFixed(0)} ms`, at }]
   })
 }
