@@ -8,16 +8,14 @@ import { ourOperations } from './lock-operations'
 import type { Operation } from './operation'
 import type { Peer } from './peers'
 
-type OpenAdapter = (url: string, read: string) => unknown
+/** @param read the text of a read that has a name, too; @param connections the size of the pool */
+type OpenAdapter = (url: string, read: string, connections: number) => unknown
 
 function prismaMariaDb(useTextProtocol: boolean): OpenAdapter {
-  return (url) => {
+  return (url, _, connectionLimit) => {
     const { hostname, port, username, password, pathname } = new URL(url)
     const login = { host: hostname, port: Number(port), user: username, password }
-    return new PrismaMariaDb(
-      { ...login, database: pathname.slice(1), connectionLimit: 1 },
-      { useTextProtocol },
-    )
+    return new PrismaMariaDb({ ...login, database: pathname.slice(1), connectionLimit }, { useTextProtocol })
   }
 }
 
@@ -33,12 +31,12 @@ const CLIENTS: Readonly<
   postgres: {
     client: 'postgresql',
     adapters: {
-      '': (url, read) => {
+      '': (url, read, max) => {
         const statementNameGenerator = (query: { sql: string }): string =>
           query.sql === read ? 'bench_read' : lockStatementName(query)
-        return new PrismaPg({ connectionString: url, max: 1 }, { statementNameGenerator })
+        return new PrismaPg({ connectionString: url, max }, { statementNameGenerator })
       },
-      ', without names': (url) => new PrismaPg({ connectionString: url, max: 1 }),
+      ', without names': (url, _, max) => new PrismaPg({ connectionString: url, max }),
     },
   },
   mariadb: mysql,
@@ -50,9 +48,30 @@ const CLIENTS: Readonly<
 }
 
 interface GeneratedClient {
-  readonly PrismaClient: new (options: {
-    adapter: unknown
-  }) => PrismaClientLike & { $disconnect(): Promise<void> }
+  readonly PrismaClient: new (options: { adapter: unknown }) => OpenClient
+}
+
+type OpenClient = PrismaClientLike & { $disconnect(): Promise<void> }
+
+/** Opens a client for each adapter of the database, by what its rows are called. */
+export async function openClients(
+  dialect: DialectName,
+  url: string,
+  read = '',
+  connections = 1,
+): Promise<Readonly<Record<string, OpenClient>>> {
+  const known = CLIENTS[dialect]
+  if (!known) throw new Error(`no Prisma client for ${dialect}`)
+  await generateClients()
+  const { PrismaClient } = (await import(
+    `../test/prisma/generated/${known.client}/client.ts`
+  )) as GeneratedClient
+  return Object.fromEntries(
+    Object.entries(known.adapters).map(([more, adapter]) => [
+      more,
+      new PrismaClient({ adapter: adapter(url, read, connections) }),
+    ]),
+  )
 }
 
 /** Opens our lock through Prisma, and returns its operations and a plain read through Prisma. */
@@ -62,26 +81,18 @@ export async function prismaOperations(
   tableName: string,
   read: string,
 ): Promise<Peer> {
-  const known = CLIENTS[dialect]
-  if (!known) throw new Error(`no Prisma client for ${dialect}`)
-  await generateClients()
-  const { PrismaClient } = (await import(
-    `../test/prisma/generated/${known.client}/client.ts`
-  )) as GeneratedClient
   const operations: Operation[] = []
-  const clients: InstanceType<typeof PrismaClient>[] = []
-  for (const [more, adapter] of Object.entries(known.adapters)) {
-    const prisma = new PrismaClient({ adapter: adapter(url, read) })
+  const clients = await openClients(dialect, url, read)
+  for (const [more, prisma] of Object.entries(clients)) {
     const run = async (): Promise<unknown> => prisma.$queryRawUnsafe(read, 'held')
     operations.push({ scenario: 'read one row', who: `Prisma${more}`, run })
     const provider = prismaLockProvider(prisma, { tableName })
     operations.push(...(await ourOperations(`ours: Prisma${more}`, provider, 'held')))
-    clients.push(prisma)
   }
   return {
     operations,
     close: async () => {
-      await Promise.all(clients.map((each) => each.$disconnect()))
+      await Promise.all(Object.values(clients).map((each) => each.$disconnect()))
     },
   }
 }

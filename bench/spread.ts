@@ -3,10 +3,12 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { LockError, LockingTaskExecutor } from 'shedlock-orm'
+import { prismaLockProvider } from 'shedlock-orm/prisma'
 import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
 import { DataSource } from 'typeorm'
 import { makeLockTable } from './lock-table'
 import { median, quantile } from './quantile'
+import { openClients } from './prisma'
 import { benchDatabase, location } from './raw-clients'
 import { digits, table } from './tables'
 
@@ -19,6 +21,7 @@ const { values: given } = parseArgs({
     jobs: { type: 'string', default: '500' },
     // The pool sizes of each instance. 10 is pg's default, and the only size that is measured for the last two rows.
     pools: { type: 'string', default: '2,5,10' },
+    orm: { type: 'string', default: 'typeorm' },
   },
 })
 const [JOBS, INSTANCES, TABLE] = [Number(given.jobs), 4, 'shedlock_bench_spread']
@@ -46,7 +49,14 @@ interface Answers {
 /** Runs one instance: waits for the slot, and answers when all its jobs have run or were skipped. */
 async function instance(name: string, url: string, pool: number): Promise<void> {
   const dataSource = await new DataSource(benchDatabase(name).typeOrm(url, pool)).initialize()
-  const executor = new LockingTaskExecutor(typeOrmLockProvider(dataSource, { tableName: TABLE }))
+  const prisma =
+    given.orm === 'prisma'
+      ? (await openClients(benchDatabase(name).dialect.name, url, '', pool))['']
+      : undefined
+  const provider = prisma
+    ? prismaLockProvider(prisma, { tableName: TABLE })
+    : typeOrmLockProvider(dataSource, { tableName: TABLE })
+  const executor = new LockingTaskExecutor(provider)
   const answers = (): Answers => ({ ran: [], skipped: [], late: [], cpu: 0 })
   const each = async ({ due, jitter }: Fire): Promise<Answers> => {
     const results = answers()
@@ -78,7 +88,10 @@ async function instance(name: string, url: string, pool: number): Promise<void> 
     process.send?.({ ...results, cpu: (user + system) / 1000 })
   }
   process.on('message', (fire: Fire) => void answer(fire))
-  process.once('disconnect', () => void executor.shutdown().then(() => dataSource.destroy()))
+  process.once(
+    'disconnect',
+    () => void executor.shutdown().then(() => Promise.all([dataSource.destroy(), prisma?.$disconnect()])),
+  )
   process.send?.('ready')
 }
 
@@ -102,7 +115,7 @@ async function measure(
   const control = database.raw(url)
   await makeLockTable(database, control, TABLE, jobs)
   const children = Array.from({ length: INSTANCES }, () =>
-    fork(__filename, [name, url, String(pool), '--jobs', String(JOBS)]),
+    fork(__filename, [name, url, String(pool), '--jobs', String(JOBS), '--orm', given.orm]),
   )
   const answered = (child: ChildProcess): Promise<unknown> =>
     once(child, 'message').then(([answer]) => answer as unknown)
@@ -148,7 +161,7 @@ async function main(): Promise<void> {
     for (const pool of POOLS) rows.push(await measure(name, pool, 0, rounds))
     if (!POOLS.includes(10)) continue
     rows.push(await measure(name, 10, 5_000, rounds))
-    if (name === 'postgres') rows.push(await measure(name, 1, 0, rounds, true))
+    if (name === 'postgres' && given.orm === 'typeorm') rows.push(await measure(name, 1, 0, rounds, true))
   }
   const head = [
     'database',

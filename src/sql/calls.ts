@@ -258,7 +258,15 @@ export async function attemptWithin<T>(
   const attempt = new Attempt(client, dialect, call.lockName)
   const row = `${database.tableKey} ${call.lockName}`
   const mayEndSilent = (): boolean => pool.mayEndSilent(row)
+  let isUnderWay = false
+  const end = (): void => {
+    if (isUnderWay) pool.endAttempt()
+    isUnderWay = false
+  }
   const work = async (): Promise<T | Failure> => {
+    const turn = pool.beginAttempt()
+    if (turn) await turn
+    isUnderWay = true
     try {
       const value = await call.attempt(attempt)
       if (attempt.hasWritten) pool.forgive(row)
@@ -269,6 +277,8 @@ export async function attemptWithin<T>(
       // Otherwise the session belongs to `giveUp`.
       if (!attempt.isGivenUp) await attempt.handOver(FAILURES[kind].session, mayEndSilent)
       return new Failure(kind, error)
+    } finally {
+      end()
     }
   }
   const answer = work()
@@ -278,6 +288,8 @@ export async function attemptWithin<T>(
       return inTime(answer, last - limit, () => new NoAnswer(last), keepsAlive)
     })
   } catch (error) {
+    // Nobody waits for it any more.
+    end()
     return new Failure('given-up', error, attempt.giveUp(mayEndSilent))
   }
 }

@@ -33,6 +33,8 @@ export interface PendingRelease {
   drop(): void
 }
 
+/** As many as the connections that the pools of most clients have. */
+const MOST_ATTEMPTS = 10
 const FIRST_INTERVAL = 100
 const LONGEST_INTERVAL = 30_000
 /** While a drain waits. */
@@ -41,8 +43,11 @@ const LONGEST_IN_A_DRAIN = 1_000
 const MOST_RELEASES = 1_000
 
 /**
- * What all providers, executors and copies of this package share that use one client of the app: how many of its sessions may be
- * ended, and whose turn it is to send a release in the background.
+ * What all providers, executors and copies of this package share that use one client of the app: how many attempts may be under way,
+ * how many of its sessions may be ended, and whose turn it is to send a release in the background.
+ *
+ * Ten attempts may be under way; the others wait. If hundreds of locks are due in the same second, those that have begun come to an end,
+ * instead of all of them running out of time, and the app's own queries wait for ten of ours at most.
  *
  * Each session that is ended makes the client's pool open another one. So there are limits:
  *
@@ -61,6 +66,8 @@ export class Pool {
   readonly #silent = new Allowance(20, 300_000)
   readonly #readOnly = new Allowance(6, 1_250)
   readonly #silentOfRow = new Map<string, number>()
+  #attempts = 0
+  readonly #waitingAttempts: (() => void)[] = []
   /** In the order in which they take their turns. */
   readonly #releases = new Set<PendingRelease>()
   #interval = FIRST_INTERVAL
@@ -68,6 +75,22 @@ export class Pool {
   #drains = 0
   #isSending = false
   #cancelTimer: Cancel | undefined
+
+  /** Lets an attempt begin: at once, or when the promise resolves. Call `endAttempt` for each. */
+  beginAttempt(): Promise<void> | undefined {
+    if (this.#attempts >= MOST_ATTEMPTS)
+      return new Promise((resolve) => {
+        this.#waitingAttempts.push(resolve)
+      })
+    this.#attempts++
+    return undefined
+  }
+
+  endAttempt(): void {
+    const next = this.#waitingAttempts.shift()
+    if (next) next()
+    else this.#attempts--
+  }
 
   /** Returns whether a session that gave no answer to a statement for this row may be ended. */
   mayEndSilent(row: string): boolean {

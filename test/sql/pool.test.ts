@@ -260,6 +260,26 @@ describe('the connections of a pool', () => {
     await unlocked
   })
 
+  it('are used by ten calls at once, so that those that have begun come to an end, and the app waits for few', async () => {
+    let most = 0
+    pool.write = () => {
+      most = Math.max(most, pool.opened - pool.released)
+      return after(SECOND, { rows: [], changed: 1 })
+    }
+    const locks = Array.from({ length: 30 }, (_, each) => provider.lock({ ...job, name: `job ${each}` }))
+    for (const lock of await settle(Promise.all(locks), 4 * SECOND)) expect(lock).toBeDefined()
+    expect(most).toBe(10)
+    // Those that nobody waits for any more leave their turns to others.
+    neverEnd()
+    pool.write = silent
+    const failures = Array.from({ length: 30 }, (_, each) =>
+      failing(provider.lock({ ...job, name: `silent ${each}` })),
+    )
+    for (const failure of await Promise.all(failures)) expect(failure).toMatchObject({ code: 'TIMEOUT' })
+    pool.write = answered
+    expect(await settle(provider.lock({ ...job, name: 'next' }), SECOND)).toBeDefined()
+  })
+
   it('are kept if a commit was not replicated, because they are healthy', async () => {
     const lock = await provider.lock(job)
     const refused = failed('NOT_REPLICATED', 'no standby')
