@@ -68,10 +68,13 @@ export function jobView(
   }
 }
 
+/** `tenant-9` is before `tenant-10`. */
+const byName = new Intl.Collator('en', { numeric: true })
+
 /** Sorts jobs: trouble first, then by name. */
 export function troubleFirst(one: JobView, other: JobView): number {
   const byState = JOB_STATES.indexOf(one.state) - JOB_STATES.indexOf(other.state)
-  return byState || (one.name < other.name ? -1 : Number(one.name > other.name))
+  return byState || byName.compare(one.name, other.name)
 }
 
 /** The first sentence about many jobs. */
