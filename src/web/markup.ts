@@ -27,6 +27,18 @@ export function link(parameters: Readonly<Record<string, string>>): string {
   return `?${new URLSearchParams(filled).toString()}`
 }
 
+/** Where a long name may break: after its separators, and before a capital letter. */
+const BREAKS = /(?<=[.:/_])|(?<=[a-z\d])(?=[A-Z])/
+/** Shorter names fit into every column. */
+const LONG = 16
+
+/** Lets a long name break between its words rather than inside of one. A text of several words breaks between these. */
+export function breakable(text: string): Part {
+  return text.length > LONG && !/\s/.test(text)
+    ? text.split(BREAKS).map((word, index) => (index > 0 ? markup`<wbr>${word}` : word))
+    : text
+}
+
 /** Shows when a lock was last acquired. */
 export function lockedAt(record: LockRecord | undefined): Part {
   return record && wasAcquired(record) ? moment(record.lockedAt, record.now) : 'never'
