@@ -130,13 +130,19 @@ function timesOf(nextAfter: (start: Date) => number | undefined): Omit<DueTimes,
   }
 }
 
+/** So many seconds are longer than the minute after which a run is missed. */
+const REMEMBERED = 100
+
 /** Remembers which due times were ahead, because the scheduler forgets those that are over. */
 function remembered(read: () => number | undefined): Omit<DueTimes, 'since'> {
-  let [earlier, ahead]: (number | undefined)[] = [undefined, read()]
+  let ahead = read()
+  /** The latest first. */
+  const over: number[] = []
   const update = (): void => {
     const next = read()
     if (next === ahead) return
-    if (ahead !== undefined && ahead <= time.wall()) earlier = ahead
+    if (ahead !== undefined && ahead <= time.wall()) over.unshift(ahead)
+    over.splice(REMEMBERED)
     ahead = next
   }
   return {
@@ -146,7 +152,7 @@ function remembered(read: () => number | undefined): Omit<DueTimes, 'since'> {
     },
     last(now) {
       update()
-      return [ahead, earlier].find((due) => due !== undefined && due <= now)
+      return [ahead, ...over].find((due) => due !== undefined && due <= now)
     },
   }
 }
