@@ -114,7 +114,10 @@ function dueTimes(due: Due, lockName?: string): Omit<DueTimes, 'since'> {
 
 function nextDue(cron: CronLike | CronTimeLike, now: number): number | undefined {
   if (!('getNextDateFrom' in cron)) return milliseconds(cron.nextRun(new Date(now)))
-  if (typeof cron.source !== 'string') return cron.source.toMillis()
+  if (typeof cron.source !== 'string') {
+    const only = cron.source.toMillis()
+    return only > now ? only : undefined
+  }
   return cron.getNextDateFrom(new Date(now), cron.sendAt().zoneName ?? undefined).toMillis()
 }
 

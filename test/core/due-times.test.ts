@@ -49,6 +49,12 @@ describe('due of a job', () => {
     expect(isInTheWay(job, { ...held, lockedAt: new Date(now - 200_000) })).toBe(false)
   })
 
+  it('of a CronJob that runs once is over after that', () => {
+    const { due } = parseJob({ due: new CronTime(at('10:00:00')) }, 'job')
+    expect([due?.next(ms('09:59:59')), due?.last(ms('09:59:59'))]).toEqual([ms('10:00:00'), undefined])
+    expect([due?.next(ms('10:20:00')), due?.last(ms('10:20:00'))]).toEqual([undefined, ms('10:00:00')])
+  })
+
   it('is refused unless it can tell a time', () => {
     for (const due of ['0 * * * *', {}, 5])
       expect(() => parseJob({ due } as unknown as Job, 'job')).toThrow("due of job 'job' is not known")
