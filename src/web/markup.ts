@@ -1,5 +1,5 @@
 import { formatDuration } from '../core/internal'
-import { isHeldForEver, printable, wasAcquired, type LockRecord } from '../sql/internal'
+import { isHeldForEver, printable, wasAcquired, type LastRun, type LockRecord } from '../sql/internal'
 
 /** HTML created by `markup`, which inserts it unchanged. Everything else is escaped. */
 export class Markup {
@@ -37,6 +37,16 @@ export function breakable(text: string): Part {
   return text.length > LONG && !/\s/.test(text)
     ? text.split(BREAKS).map((word, index) => (index > 0 ? markup`<wbr>${word}` : word))
     : text
+}
+
+/** Shows how the last run ended, why, and when. */
+export function lastRun({ outcome, endedAt, duration, error }: LastRun): Part {
+  const after = duration !== undefined && ` after ${formatDuration(duration)}`
+  return [
+    markup`<span>${outcome}${after}</span>`,
+    error && markup` <small class="error">${breakable(error)}</small>`,
+    endedAt && markup` <small>${time(endedAt)}</small>`,
+  ]
 }
 
 /** Shows when a lock was last acquired. */

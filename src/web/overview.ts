@@ -1,9 +1,20 @@
 import { formatDuration } from '../core/internal'
-import { displayedOwner, isTrouble, JOB_STATES, summary, type LastRun } from '../sql/internal'
+import { displayedOwner, isTrouble, JOB_STATES, summary } from '../sql/internal'
 import { actionsFor, NOTHING_DONE, seen } from './action'
 import { page } from './answer'
 import type { Overview, PageJob } from './locks'
-import { breakable, link, lockedAt, markup, moment, time, until, type Markup, type Part } from './markup'
+import {
+  breakable,
+  lastRun,
+  link,
+  lockedAt,
+  markup,
+  moment,
+  time,
+  until,
+  type Markup,
+  type Part,
+} from './markup'
 
 /** In seconds. */
 const REFRESH = 15
@@ -147,15 +158,6 @@ const COLUMNS: Readonly<Record<string, (job: PageJob) => Part>> = {
   Owner: ({ record }) => record && breakable(displayedOwner(record)),
   'Locked at': ({ record }) => lockedAt(record),
   Until: ({ record }) => record?.held && until(record),
-}
-
-function lastRun({ outcome, endedAt, duration, error }: LastRun): Part {
-  const after = duration !== undefined && ` after ${formatDuration(duration)}`
-  return [
-    markup`<span>${outcome}${after}</span>`,
-    error && markup` <small class="error">${breakable(error)}</small>`,
-    endedAt && markup` <small>${time(endedAt)}</small>`,
-  ]
 }
 
 function actions({ name, provider, record, canRun }: PageJob): Markup[] {

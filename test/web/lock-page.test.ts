@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { describe, expect, it, jest } from '@jest/globals'
 import { LockError, LockingTaskExecutor } from '../../src/core/internal'
 import { describePlace, type SqlLockProvider } from '../../src/sql/internal'
@@ -317,6 +318,26 @@ describe('the page', () => {
     const init = { method: 'POST', headers: FROM_HERE, body: new URLSearchParams() }
     const done = await page(new Request(ADDRESS + link.replaceAll('&#38;', '&'), init))
     expect([done.status, (await provider.table.find('job'))?.held]).toEqual([303, false])
+  })
+
+  it('says whether the process that holds a lock runs, as far as that is known on this host', async () => {
+    const { provider, html } = await openPage()
+    const holders = [
+      ['mine', `${hostname()}/${process.pid}`, 'runs on this host'],
+      ['dead', `${hostname()}/2147483646`, 'gone from this host'],
+      ['elsewhere', 'other-host/7', 'not known on this host'],
+    ] as const
+    for (const [name, owner] of holders) await provider.insert(name, { owner })
+    const page = await html()
+    for (const [name, , found] of holders) {
+      const [, link = ''] = new RegExp(`href="([^"]*name=${name}&[^"]*)"`).exec(page) ?? []
+      expect(await html(link.replaceAll('&#38;', '&'))).toContain(`<dt>Its process</dt><dd>${found}</dd>`)
+    }
+    await provider.insert('failed', { owner: 'host-2/7 threw ETIMEDOUT/5 failed', until: -1 })
+    const asks = await html('?action=pause&name=failed')
+    expect(asks).toContain('<dt>Last run</dt><dd><span>failed after 5ms</span>')
+    expect(asks).toContain('ETIMEDOUT')
+    expect(asks).not.toContain('Its process')
   })
 
   it('explains why a pause is refused', async () => {
