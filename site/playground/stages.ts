@@ -126,7 +126,7 @@ async function aSlot({ state, until, at, say }: Stage): Promise<Outcome> {
       figure: `${runs(found)} at 1 due time`,
       why:
         found > 1
-          ? `${sleeper.name} woke late, when the lock was free again: lockAtLeastFor, 1 s, was over. A slot is the due time of a run: locked_at records it, so nobody runs it again.`
+          ? `${sleeper.name} woke late, when the lock was free again: lockAtLeastFor, 1 s, was over. With a slot, locked_at records the due time of a run, and nobody runs it again.`
           : `locked_at records the due time that was run, its slot, so ${sleeper.name} skips it, however late it is.`,
     }
   }
