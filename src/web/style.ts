@@ -49,9 +49,9 @@ table { width: 100%; border-spacing: 0 }
 th { text-align: left; font-size: 13px; font-weight: 600; position: sticky; top: 0; background: var(--card); border-bottom: 1px solid var(--line) }
 th:first-child { border-top-left-radius: 8px }
 th:last-child { border-top-right-radius: 8px }
-th, td { padding: 8px 10px; vertical-align: top; white-space: nowrap }
+th, td { padding: 8px; vertical-align: top; white-space: nowrap }
 tr + tr td { border-top: 1px solid var(--line) }
-[data-label=Job], [data-label=Owner] { overflow-wrap: anywhere; min-width: 9em }
+[data-label=Job], [data-label=Owner] { overflow-wrap: anywhere; min-width: 9.5em }
 [data-label=Job] { font-weight: 600 }
 [data-label=Job] div { max-width: 24em }
 [data-label=Owner] div { max-width: 20em }
