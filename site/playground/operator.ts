@@ -85,7 +85,7 @@ async function load({ id, query, form, isRefresh }: Visit, attempt = 1): Promise
   // The next run may have begun in the meantime.
   if (status === 409 && pauses && attempt < ATTEMPTS) return load({ id, query, form }, attempt + 1)
   const isHtml = headers.get('content-type')?.startsWith('text/html') === true
-  return { id, query, isHtml, body, refreshes: headers.has('refresh') }
+  return { id, query, isHtml, body, refreshes: body.includes('<body data-refresh=') }
 }
 
 async function answered(query: string, form?: string) {

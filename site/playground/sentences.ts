@@ -29,7 +29,7 @@ export const sentences = {
     guarantees,
   ],
   pause: [
-    'Pause',
+    'Freeze',
     'A stands still, and the others run the job. If it wakes when a run is over, it runs that tick again, unless the lock has a slot.',
     slots,
   ],

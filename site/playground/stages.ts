@@ -126,8 +126,8 @@ async function aSlot({ state, until, at, say }: Stage): Promise<Outcome> {
       figure: `${runs(found)} at 1 due time`,
       why:
         found > 1
-          ? `The lock was free again, and ${sleeper.name} could not know that this due time had been run: lockAtLeastFor, 1 s, was over. With a slot, the row records it.`
-          : `The row records the due time that was run, so ${sleeper.name} skips it, however late it is.`,
+          ? `${sleeper.name} woke late, when the lock was free again: lockAtLeastFor, 1 s, was over. With a slot, locked_at records the due time of a run, and nobody runs it again.`
+          : `locked_at records the due time that was run, its slot, so ${sleeper.name} skips it, however late it is.`,
     }
   }
 }

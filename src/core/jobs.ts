@@ -114,7 +114,10 @@ function dueTimes(due: Due, lockName?: string): Omit<DueTimes, 'since'> {
 
 function nextDue(cron: CronLike | CronTimeLike, now: number): number | undefined {
   if (!('getNextDateFrom' in cron)) return milliseconds(cron.nextRun(new Date(now)))
-  if (typeof cron.source !== 'string') return cron.source.toMillis()
+  if (typeof cron.source !== 'string') {
+    const only = cron.source.toMillis()
+    return only > now ? only : undefined
+  }
   return cron.getNextDateFrom(new Date(now), cron.sendAt().zoneName ?? undefined).toMillis()
 }
 
@@ -130,13 +133,19 @@ function timesOf(nextAfter: (start: Date) => number | undefined): Omit<DueTimes,
   }
 }
 
+/** So many seconds are longer than the minute after which a run is missed. */
+const REMEMBERED = 100
+
 /** Remembers which due times were ahead, because the scheduler forgets those that are over. */
 function remembered(read: () => number | undefined): Omit<DueTimes, 'since'> {
-  let [earlier, ahead]: (number | undefined)[] = [undefined, read()]
+  let ahead = read()
+  /** The latest first. */
+  const over: number[] = []
   const update = (): void => {
     const next = read()
     if (next === ahead) return
-    if (ahead !== undefined && ahead <= time.wall()) earlier = ahead
+    if (ahead !== undefined && ahead <= time.wall()) over.unshift(ahead)
+    over.splice(REMEMBERED)
     ahead = next
   }
   return {
@@ -146,7 +155,7 @@ function remembered(read: () => number | undefined): Omit<DueTimes, 'since'> {
     },
     last(now) {
       update()
-      return [ahead, earlier].find((due) => due !== undefined && due <= now)
+      return [ahead, ...over].find((due) => due !== undefined && due <= now)
     },
   }
 }

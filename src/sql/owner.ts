@@ -184,15 +184,15 @@ export function lastRunOf(owner: string, held: boolean, lockUntil: Date, now: Da
   }
 }
 
-/** Returns whether this process's host is the owner's, and has no such process any more. Unknown for owners with names of their own. */
-export function isGone(owner: string): boolean {
+/** Returns whether the owner's process runs. Unknown on other hosts than its own, and for owners with names of their own. */
+export function processOf(owner: string): 'gone' | 'running' | 'unknown' {
   const [, host, pid] = /^(.*?)\/(\d+)(?:\/\d+)?$/.exec(readableOwner(owner)) ?? []
-  if (host !== hostname()) return false
+  if (host !== hostname()) return 'unknown'
   try {
     // Sends nothing: it only finds out whether the process exists.
     process.kill(Number(pid), 0)
-    return false
+    return 'running'
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+    return (error as NodeJS.ErrnoException).code === 'ESRCH' ? 'gone' : 'running'
   }
 }

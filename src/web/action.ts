@@ -8,10 +8,10 @@ import {
   warn,
   type KnownJob,
 } from '../core/internal'
-import { displayedOwner, type LockRecord, type SqlLockProvider } from '../sql/internal'
+import { displayedOwner, processOf, type LockRecord, type SqlLockProvider } from '../sql/internal'
 import { page, plainText, type Subject } from './answer'
 import { failureOf } from './locks'
-import { link, lockedAt, markup, until, type Markup } from './markup'
+import { lastRun, link, lockedAt, markup, until, type Markup } from './markup'
 
 /** The text above the button. */
 const ACTIONS = {
@@ -180,11 +180,18 @@ ${main}
   })
 }
 
+/** What is known here of the process that holds a lock. */
+const PROCESS = {
+  gone: 'gone from this host',
+  running: 'runs on this host',
+  unknown: 'not known on this host',
+} as const
+
 function details(lock: LockRecord): Markup {
-  const { held, paused } = lock
+  const { held, paused, lockedBy, lastRun: last } = lock
   const owner = displayedOwner(lock)
-  return markup`<dl>${owner && markup`<dt>${paused ? 'Pause' : held ? 'Owner' : 'Last owner'}</dt><dd>${owner}</dd>`}
-<dt>Locked at</dt><dd>${lockedAt(lock)}</dd>${held && markup`<dt>Until</dt><dd>${until(lock)}</dd>`}</dl>`
+  return markup`<dl>${owner && markup`<dt>${paused ? 'Pause' : held ? 'Owner' : 'Last owner'}</dt><dd>${owner}</dd>`}${held && !paused && !last && markup`<dt>Its process</dt><dd>${PROCESS[processOf(lockedBy)]}</dd>`}
+${last && markup`<dt>Last run</dt><dd>${lastRun(last)}</dd>`}<dt>Locked at</dt><dd>${lockedAt(lock)}</dd>${held && markup`<dt>Until</dt><dd>${until(lock)}</dd>`}</dl>`
 }
 
 function form({ action, user }: ActionRequest, typed: URLSearchParams): Markup {

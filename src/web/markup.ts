@@ -1,5 +1,5 @@
 import { formatDuration } from '../core/internal'
-import { isHeldForEver, printable, wasAcquired, type LockRecord } from '../sql/internal'
+import { isHeldForEver, printable, wasAcquired, type LastRun, type LockRecord } from '../sql/internal'
 
 /** HTML created by `markup`, which inserts it unchanged. Everything else is escaped. */
 export class Markup {
@@ -25,6 +25,28 @@ function escape(part: Part): string {
 export function link(parameters: Readonly<Record<string, string>>): string {
   const filled = Object.entries(parameters).filter(([, value]) => value !== '')
   return `?${new URLSearchParams(filled).toString()}`
+}
+
+/** Where a long name may break: after its separators, and before a capital letter. */
+const BREAKS = /(?<=[.:/_])|(?<=[a-z\d])(?=[A-Z])/
+/** Shorter names fit into every column. */
+const LONG = 16
+
+/** Lets a long name break between its words rather than inside of one. A text of several words breaks between these. */
+export function breakable(text: string): Part {
+  return text.length > LONG && !/\s/.test(text)
+    ? text.split(BREAKS).map((word, index) => (index > 0 ? markup`<wbr>${word}` : word))
+    : text
+}
+
+/** Shows how the last run ended, why, and when. */
+export function lastRun({ outcome, endedAt, duration, error }: LastRun): Part {
+  const after = duration !== undefined && ` after ${formatDuration(duration)}`
+  return [
+    markup`<span>${outcome}${after}</span>`,
+    error && markup` <small class="error">${breakable(error)}</small>`,
+    endedAt && markup` <small>${time(endedAt)}</small>`,
+  ]
 }
 
 /** Shows when a lock was last acquired. */

@@ -1,9 +1,20 @@
 import { formatDuration } from '../core/internal'
-import { displayedOwner, isTrouble, JOB_STATES, summary, type LastRun } from '../sql/internal'
+import { displayedOwner, isTrouble, JOB_STATES, summary } from '../sql/internal'
 import { actionsFor, NOTHING_DONE, seen } from './action'
 import { page } from './answer'
 import type { Overview, PageJob } from './locks'
-import { link, lockedAt, markup, moment, time, until, type Markup, type Part } from './markup'
+import {
+  breakable,
+  lastRun,
+  link,
+  lockedAt,
+  markup,
+  moment,
+  time,
+  until,
+  type Markup,
+  type Part,
+} from './markup'
 
 /** In seconds. */
 const REFRESH = 15
@@ -50,7 +61,9 @@ export function overviewPage(overview: Overview, { parameters, mayAct, title, do
   const shown = found.slice(first, first + ROWS_OF_A_PAGE)
   const now = jobs.find(({ record }) => record)?.record?.now
   const same = { q, state, refresh, page: number > 1 ? String(number) : '' }
-  const sentence = failures.length > 0 ? 'Not all jobs can be read' : summary(jobs)
+  const sentence = failures.length > 0 ? unread(overview) : summary(jobs)
+  const which = `${first + 1} to ${first + shown.length} of ${found.length}`
+  const links = (label: string): Part => pages > 1 && pageLinks(label, same, number, pages, which)
   const main = markup`<p class="dim">${now && markup`Read at ${time(now, true)} UTC. `}${isFiltering ? filtering(same) : refreshing(same)}</p>
 <div class="alert" role="alert" data-lost hidden><strong>The app does not answer.</strong> What you see is as old as the time above.</div>
 ${done && markup`<div class="done" role="status"><strong>Done.</strong> ${done}</div>`}
@@ -60,9 +73,7 @@ ${
   markup`<nav aria-label="States">${['', TROUBLE, ...JOB_STATES].map((each) => stateLink(each, same, jobs))}</nav>
 ${refresh || isFiltering ? filterForm(same, isFiltering) : filterLinks(same)}`
 }
-${shown.length > 0 ? table(shown, mayAct) : empty(overview)}
-${pages > 1 && pageLinks(same, number, pages, `${first + 1} to ${first + shown.length} of ${found.length}`)}
-<footer>Times are UTC, by the clock of the database; of a job with slots, “locked at” is its slot.</footer>`
+${shown.length > 0 ? [links('Pages'), table(shown, mayAct), links('Pages, again'), FOOTER] : empty(overview)}`
   return page({
     status: failures.length > 0 ? 503 : 200,
     subject: { title, places },
@@ -77,11 +88,11 @@ type Parameters = Readonly<Record<'q' | 'state' | 'refresh' | 'page', string>>
 
 function refreshing({ refresh, ...same }: Parameters): Markup {
   if (refresh) return markup`<a href="${link(same)}">Refresh every ${REFRESH} seconds</a>`
-  return markup`Refreshed every ${REFRESH} seconds. <a href="${link({ ...same, refresh: 'off' })}" data-key="stop">Stop</a>`
+  return markup`<span class="refresh">Refreshed every ${REFRESH} seconds.</span> <a href="${link({ ...same, refresh: 'off' })}" data-key="stop">Stop</a>`
 }
 
 function filtering({ refresh: _, ...same }: Parameters): Markup {
-  return markup`Not refreshed while you filter. <a href="${link(same)}">Cancel</a>`
+  return markup`<span class="refresh">Not refreshed while you filter.</span> <a href="${link(same)}">Cancel</a>`
 }
 
 function filterForm({ q, state }: Parameters, isFiltering: boolean): Markup {
@@ -97,10 +108,17 @@ function filterLinks({ q, state }: Parameters): Markup {
 ${q && markup`<a href="${link({ state })}" data-key="all">Show all</a>`}</p>`
 }
 
-function pageLinks(same: Parameters, number: number, pages: number, which: string): Markup {
+const FOOTER = markup`<footer>Times are UTC, by the clock of the database; of a job with slots, “locked at” is its slot.</footer>`
+
+/** The links to other pages, above a long table and below it. */
+function pageLinks(label: string, same: Parameters, number: number, pages: number, which: string): Markup {
   const to = (other: number, text: string): Part =>
     other >= 1 && other <= pages && markup`<a href="${link({ ...same, page: String(other) })}">${text}</a>`
-  return markup`<nav aria-label="Pages">${to(number - 1, 'Previous')}<span>${which}</span>${to(number + 1, 'Next')}</nav>`
+  return markup`<nav aria-label="${label}">${to(number - 1, 'Previous')}<span>${which}</span>${to(number + 1, 'Next')}</nav>`
+}
+
+function unread({ places, failures }: Overview): string {
+  return failures.length < places.length ? 'Not all jobs can be read' : 'The jobs cannot be read'
 }
 
 function failure({ provider, code, message, age }: Overview['failures'][number]): Markup {
@@ -130,25 +148,16 @@ function empty({ jobs, failures }: Overview): Part {
 }
 
 const COLUMNS: Readonly<Record<string, (job: PageJob) => Part>> = {
-  Job: ({ name, provider }) => [name, provider && markup` <small>${provider}</small>`],
+  Job: ({ name, provider }) => [breakable(name), provider && markup` <small>${provider}</small>`],
   State: ({ state, why }) => [
     markup`<span><span class="state ${state}">${state}</span></span>`,
     why && markup` <small>${why}</small>`,
   ],
   'Next due': ({ nextDue, record }) => nextDue && moment(nextDue, record?.now ?? new Date()),
   'Last run': ({ record }) => record?.lastRun && lastRun(record.lastRun),
-  Owner: ({ record }) => record && displayedOwner(record),
+  Owner: ({ record }) => record && breakable(displayedOwner(record)),
   'Locked at': ({ record }) => lockedAt(record),
   Until: ({ record }) => record?.held && until(record),
-}
-
-function lastRun({ outcome, endedAt, duration, error }: LastRun): Part {
-  const after = duration !== undefined && ` after ${formatDuration(duration)}`
-  return [
-    markup`<span>${outcome}${after}</span>`,
-    error && markup` <small class="error">${error}</small>`,
-    endedAt && markup` <small>${time(endedAt)}</small>`,
-  ]
 }
 
 function actions({ name, provider, record, canRun }: PageJob): Markup[] {

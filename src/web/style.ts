@@ -11,7 +11,7 @@ export const STYLE = `
   --gold: #f7d08a; --gold-bg: #4a3408; --green: #9fdcb0; --green-bg: #16402a; --danger: #ff8a80 } }
 * { box-sizing: border-box }
 body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.45 system-ui, sans-serif }
-main { max-width: 1400px; margin: 0 auto; padding: 20px 16px 40px }
+main { max-width: 1760px; margin: 0 auto; padding: 20px 16px 40px }
 h1 { font-size: 22px; margin: 0 0 4px; overflow-wrap: anywhere }
 h1::first-letter, button::first-letter, td a::first-letter { text-transform: uppercase }
 p { margin: 8px 0 }
@@ -49,12 +49,14 @@ table { width: 100%; border-spacing: 0 }
 th { text-align: left; font-size: 13px; font-weight: 600; position: sticky; top: 0; background: var(--card); border-bottom: 1px solid var(--line) }
 th:first-child { border-top-left-radius: 8px }
 th:last-child { border-top-right-radius: 8px }
-th, td { padding: 8px 10px; vertical-align: top; white-space: nowrap }
+th, td { padding: 8px; vertical-align: top; white-space: nowrap }
 tr + tr td { border-top: 1px solid var(--line) }
-[data-label=Job], [data-label=Owner] { overflow-wrap: anywhere; min-width: 9em }
+[data-label=Job], [data-label=Owner] { overflow-wrap: anywhere; min-width: 9.5em }
 [data-label=Job] { font-weight: 600 }
+[data-label=Job] div { max-width: 24em }
+[data-label=Owner] div { max-width: 20em }
 h1, dd, [data-label=Job], [data-label=Owner] { white-space: pre-wrap; unicode-bidi: plaintext; text-align: left }
-td small { white-space: normal; overflow-wrap: anywhere; min-width: 8em }
+td small { white-space: normal; text-wrap: balance; overflow-wrap: anywhere; min-width: 8em }
 time { white-space: nowrap }
 .error { color: var(--red) }
 .state { display: inline-block; border-radius: 99px; padding: 1px 10px; font-weight: 600; font-size: 13px }
@@ -64,33 +66,37 @@ time { white-space: nowrap }
 .idle { background: var(--green-bg); color: var(--green) }
 footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
 @media screen and (max-width: 1180px) {
-  table, tr { display: block }
+  table { display: block }
   tbody { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22em, 100%), 1fr)); gap: 10px }
   table { border: 0; background: none }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
-  tr { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 8px 14px; min-width: 0 }
-  td { display: grid; grid-template-columns: 6em 1fr; border: 0; padding: 2px 0; white-space: normal; overflow-wrap: anywhere }
+  tr { display: flex; flex-direction: column; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 8px 14px; min-width: 0 }
+  td div { max-width: none !important }
+  td { display: grid; grid-template-columns: 5em 1fr; border: 0; padding: 2px 0; white-space: normal; overflow-wrap: anywhere }
   td::before { content: attr(data-label); color: var(--dim); font-size: 13px; padding-top: 2px }
   [data-label=Job] { display: block; font-size: 17px }
-  [data-label=Action] { display: block }
+  [data-label=Action] { display: block; margin-top: auto; padding-top: 6px }
   [data-label=Job]::before, [data-label=Action]::before, td:empty { content: none; display: none }
   td small { display: inline }
   td span { white-space: nowrap }
-  input, button, nav a, td a, .field { min-height: 44px; padding: 9px 14px; justify-self: start }
+  input, button, nav a, td a, .field { min-height: 44px; padding: 10px 14px; justify-self: start }
   [role=search] label { display: grid }
   [role=search] label, .field { flex: 1 }
   tr + tr td { border: 0 }
 }
 @media print {
   :root { color-scheme: light }
-  nav, form, .filter, .dim a, [data-label=Action], [data-action] { display: none }
+  nav, form, .filter, .dim a, .refresh, [data-label=Action], [data-action] { display: none }
   body { font-size: 9pt; background: none }
-  main { padding: 0 }
+  main { padding: 0; max-width: none }
+  .title, .title.live { background: none; color: inherit; border-bottom: 2px solid; padding: 0 0 2pt }
   table { border: 0 }
   tr { break-inside: avoid }
   th { position: static }
   th, td { padding: 2pt 6pt 2pt 0; white-space: normal }
-  td, td small { min-width: 0 !important; font-size: 8pt }
+  th, td, td small, .state, footer { min-width: 0 !important; font-size: 8pt }
+  td small { font-size: 7pt }
+  td span { white-space: nowrap }
   [data-label=Job] { min-width: 9em !important }
   .state { padding: 0; background: none }
 }

@@ -2,7 +2,7 @@ import { CronJob, CronTime } from 'cron'
 import { Cron } from 'croner'
 import { createTask } from 'node-cron'
 import { describe, expect, it } from '@jest/globals'
-import { missedAt, parseJob, type Due, type Job } from '../../src/core/jobs'
+import { isInTheWay, missedAt, parseJob, type Due, type Job } from '../../src/core/jobs'
 import { afterTest } from '../after-test'
 
 const at = (text: string): Date => new Date(`2026-11-27T${text}Z`)
@@ -34,6 +34,25 @@ describe('due of a job', () => {
     next = second
     expect(due?.next(0)).toBe(second)
     expect(due?.last(Date.now())).toBe(first)
+  })
+
+  it('is remembered, so that a job of node-schedule that is due each minute is found to be missed and to hang', () => {
+    const now = Date.now()
+    const minutes = [-210, -150, -90, -30, 30].map((seconds) => now + seconds * 1_000)
+    let next = minutes[0] ?? NaN
+    const job = parseJob({ due: { nextInvocation: () => ({ getTime: () => next }) } }, 'job')
+    for (next of minutes) job.due?.next(now)
+    const lock = { lockedAt: new Date(now - 600_000), lockUntil: new Date(now - 599_000), now: new Date(now) }
+    expect(missedAt(job, { ...lock, held: false })).toBe(minutes[2])
+    const held = { ...lock, held: true, lockUntil: new Date(now + 600_000) }
+    expect(isInTheWay(job, held)).toBe(true)
+    expect(isInTheWay(job, { ...held, lockedAt: new Date(now - 200_000) })).toBe(false)
+  })
+
+  it('of a CronJob that runs once is over after that', () => {
+    const { due } = parseJob({ due: new CronTime(at('10:00:00')) }, 'job')
+    expect([due?.next(ms('09:59:59')), due?.last(ms('09:59:59'))]).toEqual([ms('10:00:00'), undefined])
+    expect([due?.next(ms('10:20:00')), due?.last(ms('10:20:00'))]).toEqual([undefined, ms('10:00:00')])
   })
 
   it('is refused unless it can tell a time', () => {

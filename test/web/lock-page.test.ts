@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { describe, expect, it, jest } from '@jest/globals'
 import { LockError, LockingTaskExecutor } from '../../src/core/internal'
 import { describePlace, type SqlLockProvider } from '../../src/sql/internal'
@@ -168,13 +169,37 @@ describe('the page', () => {
     expect(all).not.toContain('late 0')
   })
 
+  it('sorts the names of a state as people count', async () => {
+    const { provider, html } = await openPage()
+    for (const name of ['tenant-10', 'tenant-9', 'billing']) await provider.insert(name)
+    expect(rows(await html()).map(([name]) => name)).toEqual(['billing', 'tenant-9', 'tenant-10'])
+  })
+
+  it('lets a long name, owner or error break between its words', async () => {
+    const { provider, html } = await openPage()
+    await provider.insert('com.acme.StockLevelSync', { owner: 'worker.eu-1.example.com/17' })
+    await provider.table.pause('short.name', {
+      duration: '1h',
+      reason: 'see v2.Notes',
+      pausedBy: 'ann@example.com',
+    })
+    await provider.insert('import', { owner: 'a/1 threw PrismaClientKnownRequestError/5 failed', until: -1 })
+    const shown = await html()
+    expect(shown).toContain('com.<wbr>acme.<wbr>Stock<wbr>Level<wbr>Sync<')
+    expect(shown).toContain('worker.<wbr>eu-1.<wbr>example.<wbr>com/<wbr>17<')
+    expect(shown).toContain('Prisma<wbr>Client<wbr>Known<wbr>Request<wbr>Error<')
+    expect(shown).toContain('short.name<')
+    expect(shown).toContain('paused by ann@example.com: see v2.Notes<')
+  })
+
   it('shows a hundred of many at a time', async () => {
     const { provider, html, json } = await openPage()
     for (let index = 0; index < 202; index++) await provider.insert(`job ${index}`, { until: index - 200 })
     const first = await html()
     expect(rows(first)).toHaveLength(100)
     expect(rows(first)[0]?.[0]).toBe('job 201')
-    expect(first).toContain('<span>1 to 100 of 202</span><a href="?page=2">Next</a>')
+    // Above the table and below it, because on a phone a hundred jobs are long.
+    expect(first.split('<span>1 to 100 of 202</span><a href="?page=2">Next</a>')).toHaveLength(3)
     const last = await html('?q=job&page=3')
     expect(rows(last)).toHaveLength(2)
     expect(last).toContain('<a href="?q=job&#38;page=2">Previous</a><span>201 to 202 of 202</span>')
@@ -293,6 +318,26 @@ describe('the page', () => {
     const init = { method: 'POST', headers: FROM_HERE, body: new URLSearchParams() }
     const done = await page(new Request(ADDRESS + link.replaceAll('&#38;', '&'), init))
     expect([done.status, (await provider.table.find('job'))?.held]).toEqual([303, false])
+  })
+
+  it('says whether the process that holds a lock runs, as far as that is known on this host', async () => {
+    const { provider, html } = await openPage()
+    const holders = [
+      ['mine', `${hostname()}/${process.pid}`, 'runs on this host'],
+      ['dead', `${hostname()}/2147483646`, 'gone from this host'],
+      ['elsewhere', 'other-host/7', 'not known on this host'],
+    ] as const
+    for (const [name, owner] of holders) await provider.insert(name, { owner })
+    const page = await html()
+    for (const [name, , found] of holders) {
+      const [, link = ''] = new RegExp(`href="([^"]*name=${name}&[^"]*)"`).exec(page) ?? []
+      expect(await html(link.replaceAll('&#38;', '&'))).toContain(`<dt>Its process</dt><dd>${found}</dd>`)
+    }
+    await provider.insert('failed', { owner: 'host-2/7 threw ETIMEDOUT/5 failed', until: -1 })
+    const asks = await html('?action=pause&name=failed')
+    expect(asks).toContain('<dt>Last run</dt><dd><span>failed after 5ms</span>')
+    expect(asks).toContain('ETIMEDOUT')
+    expect(asks).not.toContain('Its process')
   })
 
   it('explains why a pause is refused', async () => {
@@ -441,6 +486,7 @@ describe('a database that does not answer', () => {
     const missing = await get()
     const html = await missing.text()
     expect(missing.status).toBe(503)
+    expect(html).toContain('<h1>Not all jobs can be read</h1>')
     expect(html).toContain('The jobs of audit cannot be read: TABLE_MISSING.')
     expect(html).toContain('run the migration')
     // Nobody knows whether the other table has it.
@@ -481,7 +527,7 @@ describe('a database that does not answer', () => {
     const lost = await get()
     const text = await lost.text()
     expect([lost.status, rows(text)[0]?.[0]]).toEqual([503, 'job'])
-    expect(text).toContain('<title>Not all jobs can be read</title>')
+    expect(text).toContain('<title>The jobs cannot be read</title>')
     expect(text).toMatch(/Below is what was read \d+m?s ago\./)
     const answer = await post({ action: 'pause', name: 'job' }, { for: '1h', reason: 'r' })
     expect([answer.status, answer.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8'])

@@ -1,5 +1,5 @@
 import { formatDuration, isInTheWay, missedAt, time, type KnownJob } from '../../core/internal'
-import { isGone, isPause, LOST, type LastRun } from '../owner'
+import { isPause, LOST, processOf, type LastRun } from '../owner'
 import { foreignClock, isHeldForEver, wasAcquired, type LockRecord } from '../records'
 import { overdueLock } from './overdue'
 
@@ -68,10 +68,13 @@ export function jobView(
   }
 }
 
+/** `tenant-9` is before `tenant-10`. */
+const byName = new Intl.Collator('en', { numeric: true })
+
 /** Sorts jobs: trouble first, then by name. */
 export function troubleFirst(one: JobView, other: JobView): number {
   const byState = JOB_STATES.indexOf(one.state) - JOB_STATES.indexOf(other.state)
-  return byState || (one.name < other.name ? -1 : Number(one.name > other.name))
+  return byState || byName.compare(one.name, other.name)
 }
 
 /** The first sentence about many jobs. */
@@ -136,7 +139,7 @@ export function whyStuck(record: LockRecord): string | undefined {
   if (ahead > 0) return `acquired ${formatDuration(ahead)} ahead of the clock of the database`
   if (!held || paused) return undefined
   if (lockUntil.getTime() - now.getTime() > LONGEST_RUN) return `held until ${lockUntil.getUTCFullYear()}`
-  return !lastRun && !isPause(lockedBy) && isGone(lockedBy)
+  return !lastRun && !isPause(lockedBy) && processOf(lockedBy) === 'gone'
     ? `its process is gone, ${left(record)} left`
     : undefined
 }

@@ -141,18 +141,18 @@ it('after a kill nobody runs until the lock expires, then another instance', asy
   expect(seen.filter(({ what, at }) => what === 'skips' && at > killed.at && at < next.at)).not.toEqual([])
 })
 
-it('an instance that was paused during its run has lost its lock when it wakes', async () => {
+it('an instance that was frozen during its run has lost its lock when it wakes', async () => {
   const page = await open()
-  const paused = await duringARun(page, 'Pause', 'Wake')
-  const timeline = page.getByRole('img', { name: `Timeline of ${paused.by}, paused` })
+  const frozen = await duringARun(page, 'Freeze', 'Wake')
+  const timeline = page.getByRole('img', { name: `Timeline of ${frozen.by}, frozen` })
   expect(await timeline.locator('.frozen').count()).toBe(1)
   await page.getByRole('status').getByText('stands still in the middle of its run').waitFor()
-  const next = await nextRun(page, paused)
-  expect(next.by).not.toBe(paused.by)
-  await press(page, `Wake ${paused.by}`)
+  const next = await nextRun(page, frozen)
+  expect(next.by).not.toBe(frozen.by)
+  await press(page, `Wake ${frozen.by}`)
   const [row, lost] = await until(page, (seen) => {
     const at = seen.findIndex(
-      ({ what, by, run }) => what === 'loses its lock' && by === paused.by && run === paused.run,
+      ({ what, by, run }) => what === 'loses its lock' && by === frozen.by && run === frozen.run,
     )
     return at < 0
       ? undefined
