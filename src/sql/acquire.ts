@@ -28,10 +28,11 @@ export type AcquireOutcome = 'acquired' | 'held' | 'already-run' | 'slot-too-far
  * - `refusal` a read: a row refuses the lock with its `outcome`, or is that of the holder; `free` or no such row decides nothing
  * - `acquired` a write: if it changed a row, the lock is acquired; otherwise it decides nothing
  * - `acquired or held` a write: if it changed no row, the lock is held
- * - `outcome` returns a row with the `outcome`; `free` if another session was faster; null or nothing if there is no row, which decides nothing
+ * - `outcome` returns a row with the `outcome`; `free` if another session was faster
+ * - `outcome of a row` the same; null or nothing if there is no row, which decides nothing
  */
 export interface AcquireStep {
-  readonly answer: 'refusal' | 'acquired' | 'acquired or held' | 'outcome'
+  readonly answer: 'refusal' | 'acquired' | 'acquired or held' | 'outcome' | 'outcome of a row'
   readonly statement: Sql
 }
 
@@ -62,14 +63,14 @@ export async function runStep(
     return answer === 'acquired' ? undefined : { outcome: 'held' }
   }
   const [row] = await attempt.query(statement, values)
-  if (!row) return undefined
   // A trigger may have returned the first rows.
-  if (answer === 'outcome' && row[COLUMN.outcome] === undefined) throw uncountedError(attempt.lockName)
+  if (answer === 'outcome' && row?.[COLUMN.outcome] === undefined) throw uncountedError(attempt.lockName)
+  if (!row) return undefined
   // A write that was sent twice has acquired the row, so the next one acquires it again.
   if (readText(row, COLUMN.owner) === values['lockedBy']) return undefined
   const outcome = outcomeIn(row)
   if (outcome === 'acquired') attempt.hasWritten = true
-  if (outcome === 'free' && answer === 'outcome') throw new LostRace()
+  if (outcome === 'free' && answer !== 'refusal') throw new LostRace()
   return outcome === 'free' || outcome === undefined ? undefined : { outcome, row }
 }
 

@@ -27,16 +27,20 @@ export function link(parameters: Readonly<Record<string, string>>): string {
   return `?${new URLSearchParams(filled).toString()}`
 }
 
-/** Where a long name may break: after its separators, and before a capital letter. */
-const BREAKS = /(?<=[.:/_])|(?<=[a-z\d])(?=[A-Z])/
-/** Shorter names fit into every column. */
+/** Where a long word may break: after its separators, and before a capital letter. */
+const BREAKS = /(?<=[.:/_@])|(?<=[a-z\d])(?=[A-Z])/
+/** Shorter words fit into every column. */
 const LONG = 16
 
-/** Lets a long name break between its words rather than inside of one. A text of several words breaks between these. */
+/** Lets a long word break at its separators rather than anywhere. */
 export function breakable(text: string): Part {
-  return text.length > LONG && !/\s/.test(text)
-    ? text.split(BREAKS).map((word, index) => (index > 0 ? markup`<wbr>${word}` : word))
-    : text
+  return text
+    .split(/(?<=\s)/)
+    .map((word) =>
+      word.length > LONG
+        ? word.split(BREAKS).map((part, index) => (index > 0 ? markup`<wbr>${part}` : part))
+        : word,
+    )
 }
 
 /** Shows how the last run ended, why, and when. */

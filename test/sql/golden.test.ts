@@ -36,6 +36,7 @@ const MEANING: Readonly<Record<AcquireStep['answer'], string>> = {
   acquired: 'if it changes a row, the lock is acquired',
   'acquired or held': 'if it changes a row, the lock is acquired, otherwise it is held',
   outcome: 'returns the outcome',
+  'outcome of a row': 'returns the outcome, unless there is no row',
 }
 
 /** Says how many round trips an attempt takes. */

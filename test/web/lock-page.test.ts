@@ -189,7 +189,7 @@ describe('the page', () => {
     expect(shown).toContain('worker.<wbr>eu-1.<wbr>example.<wbr>com/<wbr>17<')
     expect(shown).toContain('Prisma<wbr>Client<wbr>Known<wbr>Request<wbr>Error<')
     expect(shown).toContain('short.name<')
-    expect(shown).toContain('paused by ann@example.com: see v2.Notes<')
+    expect(shown).toContain('paused by ann@<wbr>example.<wbr>com:<wbr> see v2.Notes<')
   })
 
   it('shows a hundred of many at a time', async () => {

@@ -3,7 +3,7 @@
 ---- acquire
 -- Acquires a lock without a slot.
 -- Round trips: 1 if it is refused, 1 if its row is free, 2 if it has no row yet.
--- Step 1 of 2: returns the outcome
+-- Step 1 of 2: returns the outcome, unless there is no row
 with shedlock_acquired as (update "shedlock"
     set "lock_until" = greatest("lock_until", pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'),
       "locked_at" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), "locked_at" + 1::float8 * interval '1 millisecond'),
@@ -42,7 +42,7 @@ insert into "shedlock" ("name", "lock_until", "locked_at", "locked_by")
 ---- acquireSlot
 -- Acquires a lock with a slot.
 -- Round trips: 1 if it is refused, 1 if its row is free, 2 if it has no row yet.
--- Step 1 of 2: returns the outcome
+-- Step 1 of 2: returns the outcome, unless there is no row
 with shedlock_acquired as (update "shedlock"
     set "lock_until" = greatest("lock_until", pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'),
       "locked_at" = greatest("locked_at", timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond'),

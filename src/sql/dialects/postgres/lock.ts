@@ -61,7 +61,7 @@ function acquireIn(
     select ${lockName}, ${leaseEnd}, ${locked}, ${owner} where ${setting('lock_timeout', '100')}${commits}
     on conflict (${name}) do nothing`
   return [
-    { answer: 'outcome', statement: update },
+    { answer: 'outcome of a row', statement: update },
     { answer: 'acquired', statement: insert },
   ]
 }
