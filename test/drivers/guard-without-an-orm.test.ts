@@ -20,8 +20,8 @@ const JOB = { name: 'close-day', lockAtMostFor: '10m' }
 /** A connection of the app, and how its driver runs a statement for the guard. */
 interface Connection {
   readonly sqlClient: SqlClient
-  query(statement: string): Promise<unknown>
-  close(): Promise<unknown>
+  readonly query: (statement: string) => Promise<unknown>
+  readonly close: () => Promise<unknown>
 }
 
 /** Connections of every driver that needs no ORM. */
