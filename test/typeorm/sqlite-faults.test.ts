@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
-import { describeBackends, typeOrmBackends } from '../backends'
-import { migrated, openDatabase, openMemory } from '../backends/open-database'
+import { migrated, openMemory } from '../backends/open-database'
 
 describe('SQLite in memory', () => {
   it('of sql.js is not saved when a lock was merely refused', async () => {
@@ -32,23 +31,3 @@ describe('SQLite in memory', () => {
     await expect(fill()).rejects.toThrow(/SQLITE_FULL.*full/)
   })
 })
-
-describeBackends(typeOrmBackends().filter(({ name }) => name === 'sqlite3'))(
-  "TypeORM's type sqlite, on $name",
-  (backend) => {
-    it('does not keep a thread busy while the app writes', async () => {
-      const { dataSource } = await openDatabase(backend, migrated())
-      const provider = typeOrmLockProvider(dataSource, { timeLimit: '300ms' })
-      const writer = dataSource.createQueryRunner()
-      await writer.startTransaction()
-      await writer.query("insert into shedlock values ('other', '2000', '2000', 'x')")
-      const attempts = Array.from({ length: 8 }, (_, index) =>
-        provider.lock({ name: `job ${index}`, lockAtMostFor: '10m' }),
-      )
-      const refused = await Promise.allSettled(attempts)
-      expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 'rejected'))
-      await writer.commitTransaction()
-      expect(await provider.lock({ name: 'job', lockAtMostFor: '10m' })).toBeDefined()
-    })
-  },
-)
