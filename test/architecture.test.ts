@@ -3,7 +3,6 @@ import { dirname, join, relative, resolve } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from '@jest/globals'
 import { dialects } from '../src/sql/dialects'
-import { DATABASE_TYPES } from '../src/typeorm/data-source-like'
 
 const root = join(__dirname, '..', 'src')
 
@@ -156,18 +155,6 @@ it('a dialect is named only where that is the matter', () => {
     )
   expect(named).toEqual([])
 })
-
-it.each(Object.keys(dialects))(
-  '%s is a database of TypeORM, and has a row on the page of dialects',
-  (name) => {
-    expect(Object.values(DATABASE_TYPES)).toContainEqual(expect.objectContaining({ dialect: name }))
-    const page = readFileSync(join(root, '../docs/works-with.md'), 'utf8')
-    const [first = ''] = page.split('\n## ').filter((part) => part.startsWith('Round trips'))
-    expect(
-      [...first.matchAll(/^\| ([^|]*)\|/gm)].flatMap(([, cell = '']) => cell.trim().split(', ')),
-    ).toContain(name)
-  },
-)
 
 /** Texts and property names; not what comments say. */
 function wordsIn(source: ts.SourceFile): Set<string> {

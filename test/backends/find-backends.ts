@@ -21,6 +21,8 @@ export interface FoundBackend {
 
 export const EMBEDDED = ['sqlite', 'sqlite-memory', 'sqlite3', 'sqljs', 'pglite'] as const
 
+const NOT_NAMED = 'BACKENDS does not name it'
+
 type Stop = () => Promise<unknown>
 
 /** Looks for every backend: by its environment variable, on its usual local port, in a container. */
@@ -35,17 +37,11 @@ export async function findBackends(): Promise<{ backends: FoundBackend[]; stop: 
   const isWanted = (name: string): boolean => wanted.length === 0 || wanted.includes(name)
   const stops: Stop[] = []
   const find = async (server: Server): Promise<FoundBackend> => {
-    if (!isWanted(server.name)) return { name: server.name, note: 'BACKENDS does not name it' }
+    if (!isWanted(server.name)) return { name: server.name, note: NOT_NAMED }
     try {
-      const place = await findServer(server, stops, isAsked(server.name))
-      const { version, knowsNamedZones } = place.facts
-      return {
-        name: server.name,
-        url: place.url,
-        note: place.note,
-        version: [place.version, version].filter(Boolean).join(', '),
-        knowsNamedZones,
-      }
+      const { facts, version, ...place } = await findServer(server, stops, isAsked(server.name))
+      const versions = [version, facts.version].filter(Boolean).join(', ')
+      return { name: server.name, ...place, ...facts, version: versions }
     } catch (error) {
       return { name: server.name, note: error instanceof Error ? error.message : String(error) }
     }
@@ -55,13 +51,8 @@ export async function findBackends(): Promise<{ backends: FoundBackend[]; stop: 
   if (isAsked('sqlite3')) await installSqlite3()
   const backends = [
     ...EMBEDDED.map((name) => {
-      if (!isWanted(name)) return { name, note: 'BACKENDS does not name it' }
-      if (name === 'pglite' && !isAsked(name)) return { name, note: 'npm run test:pglite' }
-      if (name === 'sqlite3' && !isAsked(name)) return { name, note: 'only if BACKENDS names it' }
-      // It loads itself by import().
-      if (name === 'pglite' && !hasVmModules())
-        return { name, note: 'only under Node.js with --experimental-vm-modules' }
-      return { name, url: 'embedded', note: 'embedded' }
+      const why = isWanted(name) ? whyNotEmbedded(name, isAsked(name)) : NOT_NAMED
+      return why === undefined ? { name, url: 'embedded', note: 'embedded' } : { name, note: why }
     }),
     ...(await Promise.all(servers.map(find))),
   ]
@@ -76,15 +67,19 @@ export async function findBackends(): Promise<{ backends: FoundBackend[]; stop: 
   return { backends, stop }
 }
 
-function hasVmModules(): boolean {
-  return [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ').includes('--experimental-vm-modules')
+/** Why an embedded database is not run. PGlite loads itself by import(). */
+function whyNotEmbedded(name: (typeof EMBEDDED)[number], asked: boolean): string | undefined {
+  if (name === 'sqlite3' && !asked) return 'only if BACKENDS names it'
+  if (name !== 'pglite') return undefined
+  if (!asked) return 'npm run test:pglite'
+  const flags = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ')
+  return flags.includes('--experimental-vm-modules')
+    ? undefined
+    : 'only under Node.js with --experimental-vm-modules'
 }
 
 function names(list = ''): string[] {
-  return list
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
+  return list.split(/[\s,]+/).filter((name) => name !== '')
 }
 
 async function findServer(

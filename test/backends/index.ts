@@ -51,6 +51,11 @@ export function conformanceBackends(): Backend[] {
   })
 }
 
+/** And with TypeORM's type sqlite, which TypeORM 0.3 alone has. */
+export function typeOrmBackends(): Backend[] {
+  return conformanceBackends().filter(({ name, conformanceOnly }) => !conformanceOnly || name === 'sqlite3')
+}
+
 /** `describe.each` for backends. Jest has no table without rows, and this run may have none of these. */
 export function describeBackends<T extends object>(
   backends: readonly T[],

@@ -44,22 +44,22 @@ export async function idsOf(observer: DataSource, statement: string): Promise<st
 }
 
 const END_OTHERS = `
-  const [url] = process.argv.slice(1)
+  const [url, all] = process.argv.slice(1)
   const end = async () => {
-    if (url.startsWith('postgres')) {
-      const client = new (require('pg').Client)(url)
-      await client.connect()
-      await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()')
-      return client.end()
-    }
-    const connection = await require('mysql2/promise').createConnection(url)
-    const [others] = await connection.query('select id from information_schema.processlist where db = database() and id <> connection_id()')
-    for (const { id } of others) await connection.query('kill ' + id)
-    await connection.end()
+    const isPostgres = url.startsWith('postgres')
+    const client = isPostgres
+      ? new (require('pg').Client)(url)
+      : await require('mysql2/promise').createConnection(url)
+    await client.connect()
+    const answer = await client.query(all)
+    for (const { id } of isPostgres ? answer.rows : answer[0])
+      await client.query(isPostgres ? 'select pg_terminate_backend(' + id + ')' : 'kill ' + id)
+    await client.end()
   }
   end()`
 
 /** Ends all other connections to the database from another process, while this one stands still. @returns what went wrong, else nothing */
 export function endOtherSessions(url: string): string {
-  return spawnSync(process.execPath, ['-e', END_OTHERS, url], { cwd: root, encoding: 'utf8' }).stderr
+  const { all } = url.startsWith('postgres') ? SESSIONS.postgres : ON_MYSQL
+  return spawnSync(process.execPath, ['-e', END_OTHERS, url, all], { cwd: root, encoding: 'utf8' }).stderr
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { newConfiguration } from '../../src/testing/expectations'
 import { acquireLock, acquireNewLock, expectRow } from './sql-expectations'
-import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
+import type { SqlCases, SqlLockProviderEnvironment } from './sql-environment'
 
 const MINUTE = 60_000
 const DAY = 86_400_000

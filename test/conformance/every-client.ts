@@ -16,6 +16,7 @@ import { senderOf, type StatementSender } from '../statement-sender'
 
 /** A database of its own with a lock table, the client under test, and a look past it. */
 export interface OpenClient {
+  readonly url: string
   readonly sqlClient: SqlClient
   /** Sends one statement with the client. */
   readonly executor: StatementSender
@@ -110,7 +111,7 @@ function clientCase<Database extends TestDatabase>(
         for (const provider of providers) await provider.drain('5s')
       })
       return {
-        ...{ sqlClient, executor: senderOf(sqlClient), app, table, observer },
+        ...{ url: opened.database.url, sqlClient, executor: senderOf(sqlClient), app, table, observer },
         createProvider: (wanted) => {
           // How fast the machine is must not matter.
           const provider = createProvider({ timeLimit: '1m', ...wanted })

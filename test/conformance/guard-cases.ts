@@ -280,4 +280,17 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
       expect(await worked()).toBe(0)
     },
   )
+
+  itIf(dialect === 'postgres', 'PostgreSQL')(
+    'names no statement, because a name that was forgotten would abort the transaction',
+    async () => {
+      const lock = await taken()
+      await client().transaction(async (transaction) => {
+        await transaction.query('deallocate all')
+        await transaction.guard(lock)
+        expect(await transaction.query('select name from pg_prepared_statements')).toEqual([])
+      })
+      await lock.unlock()
+    },
+  )
 }

@@ -12,9 +12,9 @@ import { itIf } from '../it-if'
 import { everyClient, type OpenClient } from './every-client'
 import { observeLockTable } from './lock-table-observer'
 
-// Not about an ORM.
+// Prisma knows no database of its connections, and sends MySQL no `use`.
 const clients = everyClient().filter(
-  ({ orm, backend }) => orm === 'TypeORM' && ['postgres', 'mariadb'].includes(backend),
+  ({ orm, backend }) => backend === 'postgres' || (backend === 'mariadb' && orm === 'TypeORM'),
 )
 
 describeBackends(clients)('one provider means one table, whatever a session of $title says', (each) => {
@@ -26,7 +26,7 @@ describeBackends(clients)('one provider means one table, whatever a session of $
   let provider: SqlLockProvider
 
   const open = async (poolSize: number) => {
-    const opened = await each.open({}, { poolSize })
+    const opened = await each.open({}, { poolSize, max: poolSize })
     client = opened
     await client.observer.query(`create schema ${tenant}`)
     afterTest(() => opened.observer.query(`drop schema ${tenant}${isPostgres ? ' cascade' : ''}`))
@@ -55,6 +55,13 @@ describeBackends(clients)('one provider means one table, whatever a session of $
 
   describe('on one connection', () => {
     beforeEach(() => open(1))
+
+    it('before the first lock', async () => {
+      await become(tenant)
+      await provider.lock(job)
+      expect(await client.table.isHeld('job')).toBe(true)
+      expect(await other.findRow('job')).toBeUndefined()
+    })
 
     it('after a lock', async () => {
       await (await provider.lock({ ...job, name: 'first' }))?.unlock()

@@ -4,7 +4,7 @@ import type { Lock, LockConfiguration } from '../../src/core/lock'
 import type { LockProvider } from '../../src/core/lock-provider'
 import { type LockProviderEnvironment, newConfiguration } from '../../src/testing/expectations'
 import type { LockRow } from './lock-table-observer'
-import type { SqlLockProviderEnvironment } from './sql-lock-provider-environment'
+import type { SqlLockProviderEnvironment } from './sql-environment'
 
 /** Acquires a lock as an app does by hand. */
 export async function acquireLock(provider: LockProvider, configuration: LockConfiguration): Promise<Lock> {

@@ -1,5 +1,5 @@
 import { databaseClockCases } from './database-clock-cases'
-import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
+import type { SqlCases, SqlLockProviderEnvironment } from './sql-environment'
 import { tableCases } from './table-cases'
 import { timeZoneCases } from './time-zone-cases'
 import { counterCases, transactionCases } from './transaction-cases'

@@ -12,7 +12,7 @@ import { acquireLock, acquireNewLock, expectLockError, expectRow } from './sql-e
 import type { LockTableOptions } from '../../src/sql/names'
 import { hostileNames } from '../sql/hostile-names'
 import type { LockRow } from './lock-table-observer'
-import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
+import type { SqlCases, SqlLockProviderEnvironment } from './sql-environment'
 
 const TABLES: readonly LockTableOptions[] = [
   hostileNames,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { expectFree, expectHeld, expectRefused, newConfiguration } from '../../src/testing/expectations'
 import { acquireLock, expectRow } from './sql-expectations'
-import type { CasesThatNeed } from './sql-lock-provider-environment'
+import type { CasesThatNeed } from './sql-environment'
 
 const ZONES = ['America/New_York', 'UTC', 'Asia/Tokyo']
 

@@ -8,7 +8,7 @@ import {
 } from '../../src/testing/expectations'
 import { fuzz } from '../../src/testing/race-cases'
 import { acquireLock, expectRow } from './sql-expectations'
-import type { CasesThatNeed, SqlCases } from './sql-lock-provider-environment'
+import type { CasesThatNeed, SqlCases } from './sql-environment'
 
 /** How the caller's transaction may end. */
 const ENDS = ['rollback', 'commit'] as const

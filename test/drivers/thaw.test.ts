@@ -1,49 +1,24 @@
 import { expect, it } from '@jest/globals'
-import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
-import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
-import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
-import { availableBackends, describeBackends } from '../backends'
-import { migrated, openDatabase } from '../backends/open-database'
+import { describeBackends } from '../backends'
 import { endOtherSessions } from '../backends/server-sessions'
-import { prismaBackends } from '../prisma/clients'
+import { everyClient } from '../conformance/every-client'
 
-const SERVERS = ['postgres', 'mariadb', 'mysql']
+const clients = everyClient().filter(({ backend }) => ['postgres', 'mariadb', 'mysql'].includes(backend))
 const job = { name: 'job', lockAtMostFor: '1h' }
 
-/** Locks in a timer that is due when this process goes on, after the server has ended its idle connections. */
-async function lockAfterThaw(provider: SqlLockProvider, url: string) {
-  const locked = new Promise((resolve) => {
-    setTimeout(() => {
-      resolve(provider.lock(job).catch((error: unknown) => error))
-    }, 1)
+describeBackends(clients)('a process that was frozen, with $title', (each) => {
+  it('acquires its first lock, although the server has ended its idle connections', async () => {
+    const client = await each.open({}, { poolSize: 3, max: 3, connectionLimit: 3 })
+    const provider = client.createProvider()
+    const warm = ['one', 'two', 'three'].map((name) => provider.lock({ ...job, name }))
+    for (const lock of await Promise.all(warm)) await lock?.unlock()
+    // In a timer that is due when this process goes on.
+    const locked = new Promise((resolve) => {
+      setTimeout(() => {
+        resolve(provider.lock(job).catch((error: unknown) => error))
+      }, 1)
+    })
+    expect(endOtherSessions(client.url)).toBe('')
+    expect(await locked).toMatchObject({ name: 'job' })
   })
-  expect(endOtherSessions(url)).toBe('')
-  return locked
-}
-
-describeBackends(availableBackends().filter(({ name }) => SERVERS.includes(name)))(
-  'a process that was frozen, on $name',
-  (backend) => {
-    it('acquires its first lock through TypeORM, although the server has ended its idle connections', async () => {
-      const { database, dataSource } = await openDatabase(backend, { ...migrated(), poolSize: 3 })
-      const provider = typeOrmLockProvider(dataSource)
-      const warm = ['one', 'two', 'three'].map((name) => provider.lock({ ...job, name }))
-      for (const lock of await Promise.all(warm)) await lock?.unlock()
-      expect(await lockAfterThaw(provider, database.url)).toMatchObject({ name: 'job' })
-    })
-  },
-)
-
-describeBackends(prismaBackends().filter(({ name }) => SERVERS.includes(name)))(
-  'a process that was frozen, on $name',
-  (backend) => {
-    it('acquires its first lock through Prisma, although the server has ended its idle connections', async () => {
-      const { database } = await openDatabase(backend, migrated())
-      const provider = prismaLockProvider(await database.connect())
-      const warm = ['one', 'two', 'three'].map((name) => provider.lock({ ...job, name }))
-      for (const lock of await Promise.all(warm)) await lock?.unlock()
-      expect(await lockAfterThaw(provider, database.url)).toMatchObject({ name: 'job' })
-      await provider.drain()
-    })
-  },
-)
+})

@@ -3,6 +3,7 @@ import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
 import { endReadOnlyConnection } from '../../src/prisma/read-only-connection'
 import { describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
+import { idsOf, SESSIONS } from '../backends/server-sessions'
 import { eventually } from '../eventually'
 import { prismaBackends } from './clients'
 
@@ -29,11 +30,7 @@ describeBackends(backends)('a session on $name', (backend) => {
 
   it.each([1, 0])('of a pool is ended if it is read-only, and no other: %d of three is', async (count) => {
     const { database, dataSource } = await openDatabase(backend, { ...migrated(), poolSize: 1 })
-    const sessions = async (): Promise<string[]> => {
-      const ofPool =
-        'select id from information_schema.processlist where db = database() and id <> connection_id()'
-      return (await dataSource.query<{ id: unknown }[]>(ofPool)).map(({ id }) => String(id))
-    }
+    const sessions = () => idsOf(dataSource, SESSIONS.mysql.all)
     const prisma = await database.connect({ connectionLimit: 3 })
     const before = await eventually(async () => {
       await Promise.all([1, 2, 3].map(() => prisma.$queryRawUnsafe('select sleep(0.1)')))

@@ -119,21 +119,17 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
     await expect(lock?.unlock()).rejects.toThrow(destroyed)
   })
 
-  const columns = ['name', 'lock_until', 'locked_at', 'locked_by']
-  // One is enough where the driver's error is to be read.
-  it.each(backend.name === 'sqlite' ? columns : columns.slice(-1))(
+  it.each(['name', 'lock_until', 'locked_at', 'locked_by'])(
     'rejects with TABLE_MISMATCH if column %s is missing, also if it was there before, and runs no task',
     async (column) => {
       const earlier = typeOrmLockProvider(dataSource)
       await (await earlier.lock(job))?.unlock()
       await dataSource.query(`alter table shedlock rename column ${column} to other`)
-      const missing = new RegExp(
-        `'shedlock' has no column '${column}' – add it as '[^']+ not null', or correct columnNames`,
-      )
+      const missing = `'shedlock' has no column '${column}' – add it as '[^']+ not null', or correct columnNames`
       const task = jest.fn()
       for (const provider of [earlier, typeOrmLockProvider(dataSource)])
         await expect(new LockingTaskExecutor(provider).executeWithLock(job, task)).rejects.toEqual(
-          lockError('TABLE_MISMATCH', missing),
+          lockError('TABLE_MISMATCH', new RegExp(missing)),
         )
       expect(task).not.toHaveBeenCalled()
     },

@@ -4,6 +4,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterFile } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
+import { idsOf, SESSIONS } from '../backends/server-sessions'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
@@ -94,11 +95,9 @@ describeBackends(servers)('the statements on $name', (backend) => {
       const locking = observer.createQueryRunner()
       await locking.startTransaction()
       await locking.query('lock table shedlock in share mode')
-      const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       const clockBefore = async (): Promise<number> => {
-        await eventually(async () => expect(await observer.query<unknown[]>(waits)).toHaveLength(1), {
-          interval: 5,
-        })
+        const waiting = () => idsOf(observer, SESSIONS.postgres.waiting)
+        await eventually(async () => expect(await waiting()).toHaveLength(1), { interval: 5 })
         const now = await table.clock()
         await locking.commitTransaction()
         await locking.release()

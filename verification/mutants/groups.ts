@@ -81,7 +81,7 @@ export const groups: readonly Group[] = [
     tests: [
       'test/drivers/*.test.ts',
       'test/conformance/@(character-sets|mysql-sessions).test.ts',
-      'test/typeorm/@(mysql-statement|named-statements).test.ts',
+      'test/typeorm/mysql-statement.test.ts',
     ],
     backends: 'sqlite,postgres,mariadb',
   },
@@ -91,7 +91,7 @@ export const groups: readonly Group[] = [
     tests: [
       'test/typeorm/!(guard).test.ts',
       'test/conformance/passed-client.test.ts',
-      'test/drivers/@(databases-without-a-server|server-errors|unsent-statements).test.ts',
+      'test/drivers/@(databases-without-a-server|named-statements|server-errors|unsent-statements).test.ts',
       'test/conformance/@(character-sets|mysql-sessions).test.ts',
       'test/sql/@(columns-and-values|pool|sqlite-file).test.ts',
     ],
@@ -103,6 +103,7 @@ export const groups: readonly Group[] = [
     tests: [
       'test/prisma/!(guard|process-end).test.ts',
       'test/conformance/passed-client.test.ts',
+      'test/drivers/named-statements.test.ts',
       'test/options/refusals.test.ts',
       'test/sql/migrations.test.ts',
     ],
