@@ -206,6 +206,7 @@ export class Instance extends LockProvider {
 
   async #end(): Promise<void> {
     const timeout = 30_000
+    const started = this.process.now()
     this.process.isStopping = true
     this.process.stoppingSince = Math.min(this.process.stoppingSince, this.process.world.now)
     this.#stopped.abort(new LockError('SHUTDOWN', 'the process ends'))
@@ -221,7 +222,7 @@ export class Instance extends LockProvider {
     while (this.pending > 0) await this.process.sleep(100)
     if (!this.process.isHasty) await this.provider.drain(timeout)
     // A timer cuts what is left of the time-out to whole milliseconds.
-    const gaveUp = this.process.world.now - this.process.stoppingSince >= timeout - 1
+    const gaveUp = this.process.now() - started >= timeout - 1
     if (gaveUp) this.process.isHasty = true
   }
 }
