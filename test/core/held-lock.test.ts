@@ -173,19 +173,6 @@ describe('an unlock', () => {
 })
 
 describe('the signal of a lock', () => {
-  it('is always the same', async () => {
-    const lock = lockOf(acquisition())
-    expect(lock.signal).toBe(lock.signal)
-    await lock.unlock()
-  })
-
-  it('aborts with the reason of another signal that has aborted already', async () => {
-    const lock = lockOf(acquisition())
-    lock.abortWith(AbortSignal.abort('why'))
-    expect(lock.signal.reason).toBe('why')
-    await lock.unlock()
-  })
-
   const reasons = {
     'the executor': (lock: HeldLock) => lock.abort('executor'),
     'another signal': (lock: HeldLock) => lock.abortWith(AbortSignal.abort('signal')),
@@ -201,25 +188,23 @@ describe('the signal of a lock', () => {
   const names = Object.keys(reasons) as (keyof typeof reasons)[]
   const pairs = names.flatMap((one) => names.map((other) => [one, other] as const))
 
-  it.each(pairs)('keeps the reason of %s, although %s follows before it is read', async (one, other) => {
-    const lock = lockOf(acquisition())
-    // Watches the lease, which a lock does not do before its signal is read.
-    lock.abortWith(new AbortController().signal)
-    await reasons[one](lock)
-    await reasons[other](lock)
-    expect(lock.signal.reason).toEqual(first[one])
-    await lock.unlock()
-  })
+  const moments = ['after the ends', 'before them'] as const
 
-  it.each(pairs)('that was read before keeps the reason of %s, although %s follows', async (one, other) => {
-    const lock = lockOf(acquisition())
-    const { signal } = lock
-    await reasons[one](lock)
-    await reasons[other](lock)
-    expect(signal.reason).toEqual(first[one])
-    expect(lock.signal).toBe(signal)
-    await lock.unlock()
-  })
+  it.each(moments.flatMap((moment) => pairs.map((pair) => [moment, ...pair] as const)))(
+    'that is read %s has the reason of the first: %s, then %s',
+    async (moment, one, other) => {
+      const lock = lockOf(acquisition())
+      // Watches the lease, which a lock does not do before its signal is read.
+      lock.abortWith(new AbortController().signal)
+      const before = moment === 'before them' ? lock.signal : undefined
+      await reasons[one](lock)
+      await reasons[other](lock)
+      const { signal } = lock
+      expect(signal.reason).toEqual(first[one])
+      expect(before ?? signal).toBe(signal)
+      await lock.unlock()
+    },
+  )
 })
 
 describe('a lock that has ended', () => {
