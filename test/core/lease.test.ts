@@ -1,6 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { LockError } from '../../src/core/errors'
-import type { TaskContext } from '../../src/core/lock'
+import { LockError, type TaskContext } from '../../src/core/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { useFaultyExecutor } from './faulty-executor'
 import { useVirtualTime } from './virtual-time'

@@ -1,7 +1,6 @@
 import os from 'node:os'
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
-import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 
 const HOUR = 3_600_000
 const LEASE = 600_000

@@ -1,9 +1,6 @@
 import { expect, it, jest } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
-import { dialects } from '../../src/sql/dialects'
-import type { LockRecord } from '../../src/sql/records'
-import { DriverError } from '../../src/sql/session'
-import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { dialects, DriverError, type LockRecord, SqlLockProvider } from '../../src/sql/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { expectFailure, HOUR, job, LIMIT, MINUTE, SECOND, settle, useVirtualTime } from './on-virtual-time'
 

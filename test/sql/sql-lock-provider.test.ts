@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from '@jest/globals'
-import { dialects, type Dialect } from '../../src/sql/dialects'
-import { DriverError, type SqlClient } from '../../src/sql/session'
-import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { type Dialect, dialects, DriverError, type SqlClient, SqlLockProvider } from '../../src/sql/internal'
 import { lockError } from '../lock-error'
 import { type StatementSender, clientOf } from '../statement-sender'
 

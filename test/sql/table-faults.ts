@@ -1,5 +1,4 @@
-import type { DialectName } from '../../src/sql/dialects'
-import type { LockTableOptions } from '../../src/sql/names'
+import type { DialectName, LockTableOptions } from '../../src/sql/internal'
 
 /** What is wrong with a lock table that somebody made by hand, the severities and codes of its findings, and the SQL that makes it. */
 export type TableFault = readonly [
