@@ -144,6 +144,16 @@ it('a provider sends one statement at a time', async () => {
   expect(world.network.most).toBe(1)
 })
 
+it('a provider sends the other releases before it repeats one that hangs', async () => {
+  await acquireUnanswered('answer lost', 2)
+  world.network.fault = (send, _, { name }) =>
+    name === 'job 0' ? new Promise<never>(() => undefined) : send()
+  await jest.advanceTimersByTimeAsync(LIMIT + SECOND)
+  expect(await world.held()).toEqual(['job 0'])
+  world.network.fault = undefined
+  await jest.advanceTimersByTimeAsync(5 * MINUTE)
+})
+
 it('a provider waits longer and longer while the database does not answer, for any number of locks', async () => {
   await acquireUnanswered('answer lost', 20)
   const since = performance.now()
