@@ -33,10 +33,12 @@ describe('aDuration', () => {
     ['PT0.0009S', 0],
     ['+PT15M', 900_000],
     ['pt15m', 900_000],
+    ['P20D', 20 * DAY],
     ['P-1DT48H', DAY],
     ['P2DT3H4M', 2 * DAY + 3 * HOUR + 240_000],
     ['PT6H-3M', 6 * HOUR - 180_000],
     ['-PT-6H+3M', 6 * HOUR - 180_000],
+    ['PT1M-30S', 30_000],
   ])('reads %j as %d', (duration, expected) => {
     expect(aDuration(duration, 'lockAtMostFor')).toBe(expected)
   })
@@ -49,7 +51,7 @@ describe('aDuration', () => {
 
   it.each<unknown>([
     ...['', ' 10s', '10s\n', '1.5s', 's', '10w', 'P', 'PT', 'P1', 'xPT1M', 'P1W', 'P1DT', 'PT1D', 'PT1S1M'],
-    ...['--10s', '0x10', '9'.repeat(400) + 's', NaN, -Infinity, undefined, true, ['10s'], 10n],
+    ...['--10s', '0x10', '9'.repeat(400) + 's', NaN, -Infinity, undefined, null, true, ['10s'], 10n],
   ])('refuses %o', (duration) => {
     expect(() => aDuration(duration as string, 'lockAtMostFor')).toThrow(
       lockError('INVALID_CONFIGURATION', /^lockAtMostFor is [^]*not a duration – pass/),
@@ -58,6 +60,7 @@ describe('aDuration', () => {
 
   it.each([
     [undefined, 'undefined'],
+    [null, 'null'],
     ['ten', "'ten'"],
     // `String()` throws for the first.
     [Object.create(null), 'an object'],

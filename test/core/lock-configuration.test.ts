@@ -32,6 +32,7 @@ describe('a lock configuration', () => {
   })
 
   it.each<[string, Partial<LockConfiguration>]>([
+    ['a lease of two milliseconds', { lockAtMostFor: 2 }],
     ['a lockAtLeastFor of 0', { lockAtLeastFor: 0 }],
     ['a lockAtLeastFor as long as lockAtMostFor', { lockAtLeastFor: '10m' }],
     ['a name of 64 characters', { name: 'x'.repeat(64) }],
