@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from '@jest/globals'
 import { dialects } from '../src/sql/dialects'
+import { read, root as project } from './project'
 
-const root = join(__dirname, '..', 'src')
+const root = join(project, 'src')
 
 /** What each floor may import: other floors, and packages. `node:` modules are everybody's. */
 const FLOORS: Readonly<Record<string, { floors: readonly string[]; packages?: readonly string[] }>> = {
@@ -56,7 +57,7 @@ const files: readonly SourceFile[] = readdirSync(root, { recursive: true, encodi
   .map((path) => path.replaceAll('\\', '/'))
   .sort()
   .map((path) => {
-    const text = readFileSync(join(root, path), 'utf8')
+    const text = read(`src/${path}`)
     return {
       path,
       floor: path.split('/')[0] ?? '',
@@ -139,7 +140,7 @@ describe('the floors', () => {
 })
 
 it('docs/maintainers/architecture.md has every folder of src, and no other', () => {
-  const page = readFileSync(join(root, '../docs/maintainers/architecture.md'), 'utf8')
+  const page = read('docs/maintainers/architecture.md')
   // What stands between backticks in the first column of the tables.
   const first = [...page.matchAll(/^\| (`[^|]*`) +\|/gm)].map(([, cell = '']) => cell).join()
   const named = [...first.matchAll(/`([^`]+)`/g)].map(([, folder]) => folder)

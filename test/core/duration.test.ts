@@ -18,9 +18,7 @@ const temporal = (text: string) => ({
 describe('aDuration', () => {
   it.each<[string | number, number]>([
     [0, 0],
-    [1, 1],
     [1.9, 1],
-    ['10ns', 0],
     ['1000000ns', 1],
     ['1500us', 1],
     ['10ms', 10],
@@ -35,7 +33,7 @@ describe('aDuration', () => {
     ['PT0.0009S', 0],
     ['+PT15M', 900_000],
     ['pt15m', 900_000],
-    ['P2D', 2 * DAY],
+    ['P20D', 20 * DAY],
     ['P-1DT48H', DAY],
     ['P2DT3H4M', 2 * DAY + 3 * HOUR + 240_000],
     ['PT6H-3M', 6 * HOUR - 180_000],
@@ -52,29 +50,8 @@ describe('aDuration', () => {
   })
 
   it.each<unknown>([
-    '',
-    ' 10s',
-    '10s\n',
-    '1.5s',
-    's',
-    '10w',
-    'P',
-    'PT',
-    'P1',
-    'xPT1M',
-    'P1W',
-    'P1DT',
-    'PT1D',
-    'PT1S1M',
-    '--10s',
-    '0x10',
-    '9'.repeat(400) + 's',
-    NaN,
-    -Infinity,
-    undefined,
-    true,
-    ['10s'],
-    10n,
+    ...['', ' 10s', '10s\n', '1.5s', 's', '10w', 'P', 'PT', 'P1', 'xPT1M', 'P1W', 'P1DT', 'PT1D', 'PT1S1M'],
+    ...['--10s', '0x10', '9'.repeat(400) + 's', NaN, -Infinity, undefined, null, true, ['10s'], 10n],
   ])('refuses %o', (duration) => {
     expect(() => aDuration(duration as string, 'lockAtMostFor')).toThrow(
       lockError('INVALID_CONFIGURATION', /^lockAtMostFor is [^]*not a duration – pass/),
@@ -83,6 +60,7 @@ describe('aDuration', () => {
 
   it.each([
     [undefined, 'undefined'],
+    [null, 'null'],
     ['ten', "'ten'"],
     // `String()` throws for the first.
     [Object.create(null), 'an object'],
@@ -91,12 +69,11 @@ describe('aDuration', () => {
     expect(() => aDuration(duration as string, 'lockAtMostFor')).toThrow(`lockAtMostFor is ${named}, which`)
   })
 
-  it('distinguishes a duration that is too long from a negative one', () => {
-    expect(() => aDuration('36501d', 'lockAtMostFor')).toThrow('longer than a hundred years (36501d)')
-  })
-
-  it.each([-1, '-10d', 'PT-6H3M', '-PT6H3M'])('refuses %j, which is negative', (duration) => {
-    expect(() => aDuration(duration, 'lockAtMostFor')).toThrow(`lockAtMostFor is negative (${duration}) – `)
+  it.each([
+    ...[-1, '-10d', 'PT-6H3M', '-PT6H3M'].map((duration) => [duration, 'negative'] as const),
+    ['36501d', 'longer than a hundred years'],
+  ])('refuses %j, which is %s', (duration, why) => {
+    expect(() => aDuration(duration, 'lockAtMostFor')).toThrow(`lockAtMostFor is ${why} (${duration}) – `)
   })
 
   it.each([
@@ -104,12 +81,10 @@ describe('aDuration', () => {
     ['+90', '+90s or +90m'],
     ['-10', '-10s or -10m'],
     [' 10\n', '10s or 10m'],
-    ['9'.repeat(400), 's or 9'],
+    ['9'.repeat(400), `${'9'.repeat(400)}s or ${'9'.repeat(400)}m`],
   ])('refuses %j, which has no unit', (duration, advice) => {
-    expect(() => aDuration(duration, 'lockAtMostFor')).toThrow(
-      lockError('INVALID_CONFIGURATION', /^lockAtMostFor has no unit – write \S+s or \S+m\.$/),
-    )
-    expect(() => aDuration(duration, 'lockAtMostFor')).toThrow(advice)
+    const words = `lockAtMostFor has no unit – write ${advice}.`
+    expect(() => aDuration(duration, 'lockAtMostFor')).toThrow(lockError('INVALID_CONFIGURATION', words))
   })
 })
 

@@ -1,5 +1,4 @@
-import { LockError } from '../../src/core/errors'
-import type { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { LockError, type LockingTaskExecutor } from '../../src/core/internal'
 import type { FaultyWorld } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }

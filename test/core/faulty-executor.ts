@@ -1,6 +1,5 @@
 import { beforeEach } from '@jest/globals'
-import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
-import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 import { FaultyLockProvider } from './faulty-lock-provider'
 import { recorder } from './recorder'
 

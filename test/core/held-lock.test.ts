@@ -117,14 +117,13 @@ describe('an extension', () => {
     expect(events).toEqual([{ method: 'onLockLost', error: lost }])
   })
 
-  it('that is answered after its own lease was over ends the lock, though the process slept and no timer could fire', async () => {
+  it('that is answered after its own lease was over ends the lock, though no timer fired and its answer is good', async () => {
     let left = MINUTE
-    const lease = { remaining: () => left }
     const extend = () => {
       left = 0
-      return Promise.resolve(lease)
+      return Promise.resolve(new Lease(20 * MINUTE))
     }
-    const lock = lockOf(acquisition({ lease, extend }))
+    const lock = lockOf(acquisition({ lease: { remaining: () => left }, extend }))
     const late = lockError('LOCK_LOST', 'the answer to its extension arrived after its lease was over')
     await expect(lock.extend('20m')).rejects.toEqual(late)
     expect(lock.signal.reason).toEqual(late)
@@ -150,6 +149,7 @@ describe('an unlock', () => {
   it.each([
     [{ outcome: 'done' }, "outcome of lock 'job' must be 'succeeded', 'failed' or 'unused'."],
     [{ outcom: 'failed' }, "Unknown option 'outcom' in the options of unlock()"],
+    [{ error: 'why' }, "error of lock 'job' must be left out, or passed with outcome: 'failed'."],
   ])('is refused with %j', async (options, message) => {
     await expect(lockOf(acquisition()).unlock(options as never)).rejects.toEqual(
       lockError('INVALID_CONFIGURATION', message),
@@ -173,19 +173,6 @@ describe('an unlock', () => {
 })
 
 describe('the signal of a lock', () => {
-  it('is always the same', async () => {
-    const lock = lockOf(acquisition())
-    expect(lock.signal).toBe(lock.signal)
-    await lock.unlock()
-  })
-
-  it('aborts with the reason of another signal that has aborted already', async () => {
-    const lock = lockOf(acquisition())
-    lock.abortWith(AbortSignal.abort('why'))
-    expect(lock.signal.reason).toBe('why')
-    await lock.unlock()
-  })
-
   const reasons = {
     'the executor': (lock: HeldLock) => lock.abort('executor'),
     'another signal': (lock: HeldLock) => lock.abortWith(AbortSignal.abort('signal')),
@@ -201,25 +188,23 @@ describe('the signal of a lock', () => {
   const names = Object.keys(reasons) as (keyof typeof reasons)[]
   const pairs = names.flatMap((one) => names.map((other) => [one, other] as const))
 
-  it.each(pairs)('keeps the reason of %s, although %s follows before it is read', async (one, other) => {
-    const lock = lockOf(acquisition())
-    // Watches the lease, which a lock does not do before its signal is read.
-    lock.abortWith(new AbortController().signal)
-    await reasons[one](lock)
-    await reasons[other](lock)
-    expect(lock.signal.reason).toEqual(first[one])
-    await lock.unlock()
-  })
+  const moments = ['after the ends', 'before them'] as const
 
-  it.each(pairs)('that was read before keeps the reason of %s, although %s follows', async (one, other) => {
-    const lock = lockOf(acquisition())
-    const { signal } = lock
-    await reasons[one](lock)
-    await reasons[other](lock)
-    expect(signal.reason).toEqual(first[one])
-    expect(lock.signal).toBe(signal)
-    await lock.unlock()
-  })
+  it.each(moments.flatMap((moment) => pairs.map((pair) => [moment, ...pair] as const)))(
+    'that is read %s has the reason of the first: %s, then %s',
+    async (moment, one, other) => {
+      const lock = lockOf(acquisition())
+      // Watches the lease, which a lock does not do before its signal is read.
+      lock.abortWith(new AbortController().signal)
+      const before = moment === 'before them' ? lock.signal : undefined
+      await reasons[one](lock)
+      await reasons[other](lock)
+      const { signal } = lock
+      expect(signal.reason).toEqual(first[one])
+      expect(before ?? signal).toBe(signal)
+      await lock.unlock()
+    },
+  )
 })
 
 describe('a lock that has ended', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { LockError } from '../../src/core/errors'
-import type { TaskContext } from '../../src/core/lock'
+import { LockError, type TaskContext } from '../../src/core/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { useFaultyExecutor } from './faulty-executor'
 import { useVirtualTime } from './virtual-time'
@@ -11,18 +10,6 @@ useVirtualTime()
 const world = useFaultyExecutor()
 
 describe('the signal of a task', () => {
-  it('aborts when the lease is over, and not before', async () => {
-    await world.executor.executeWithLock(job, async ({ signal, lock }) => {
-      await jest.advanceTimersByTimeAsync(599_999)
-      expect(signal.aborted).toBe(false)
-      await jest.advanceTimersByTimeAsync(1)
-      expect(signal.reason).toBeInstanceOf(LockError)
-      expect(signal.reason).toMatchObject({ code: 'LOCK_LOST', lockName: 'job' })
-      expect(lock.remaining()).toBe(0)
-    })
-    expect(world.provider.calls).toEqual(['lock', 'unlock'])
-  })
-
   it('moves with an extension that is longer, but not with one that is shorter', async () => {
     await world.executor.executeWithLock(job, async ({ signal, lock }) => {
       await lock.extend('20m')
@@ -32,21 +19,6 @@ describe('the signal of a task', () => {
       await jest.advanceTimersByTimeAsync(1)
       expect(signal.aborted).toBe(true)
     })
-  })
-
-  it('stays aborted when the answer to an extension arrives after the lease, and unlock() releases the lock', async () => {
-    world.provider.lateBy = 600_000
-    await world.executor.executeWithLock(job, async ({ signal, lock }) => {
-      const refused = expect(lock.extend('20m')).rejects.toMatchObject({ code: 'LOCK_LOST' })
-      await jest.advanceTimersByTimeAsync(0)
-      await jest.advanceTimersByTimeAsync(600_000)
-      await refused
-      expect(signal.aborted).toBe(true)
-      expect(world.storage.isLocked('job')).toBe(true)
-    })
-    expect(world.heard).toContain('onLockLost job')
-    expect(world.heard).not.toContain('onLockExtended job')
-    expect(world.storage.isLocked('job')).toBe(false)
   })
 
   it.each(['returns', 'throws'])('aborts when the task %s, for work that outlives it', async (how) => {

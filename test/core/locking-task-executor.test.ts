@@ -34,15 +34,6 @@ describe('a task', () => {
     expect(world.storage.isLocked('job')).toBe(false)
   })
 
-  it('is not run when the database does not answer, and the caller gets the error', async () => {
-    const error = new LockError('DATABASE_ERROR', 'gone')
-    world.provider.faults.lock = error
-    const task = jest.fn()
-    await expect(world.executor.executeWithLock(job, task)).rejects.toBe(error)
-    expect(task).not.toHaveBeenCalled()
-    expect(world.heard).toEqual(['onLockAttempt job', 'onLockFailed job'])
-  })
-
   it.each([
     ['nothing', undefined],
     ['a promise', Promise.resolve()],

@@ -1,7 +1,6 @@
 import os from 'node:os'
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
-import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 
 const HOUR = 3_600_000
 const LEASE = 600_000
@@ -59,18 +58,6 @@ it.each([
   expect(lock?.remaining()).toBe(Math.max(0, LEASE - slept))
   await jest.advanceTimersByTimeAsync(1_000)
   expect(lock?.remaining()).toBe(Math.max(0, LEASE - slept - 1_000))
-})
-
-it('the uptime is read only when the wall clock has jumped', async () => {
-  const lock = await new InMemoryLockProvider().lock(job)
-  await jest.advanceTimersByTimeAsync(1_000)
-  jump(HOUR, 0)
-  lock?.remaining()
-  jest.mocked(os.uptime).mockClear()
-  lock?.remaining()
-  expect(os.uptime).not.toHaveBeenCalled()
-  jump(HOUR, HOUR)
-  expect(lock?.remaining()).toBe(0)
 })
 
 it('a suspension is noticed again after the uptime could not be read for a while', async () => {

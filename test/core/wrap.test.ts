@@ -1,7 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { LockError } from '../../src/core/errors'
-import type { Refusal, TaskResult } from '../../src/core/lock'
-import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { LockError, LockingTaskExecutor, type Refusal, type TaskResult } from '../../src/core/internal'
 import { useFaultyExecutor } from './faulty-executor'
 import { providerOf } from './provider-of'
 

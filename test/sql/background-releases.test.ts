@@ -1,9 +1,6 @@
 import { expect, it, jest } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
-import { dialects } from '../../src/sql/dialects'
-import type { LockRecord } from '../../src/sql/records'
-import { DriverError } from '../../src/sql/session'
-import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { dialects, DriverError, type LockRecord, SqlLockProvider } from '../../src/sql/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { expectFailure, HOUR, job, LIMIT, MINUTE, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
@@ -34,14 +31,6 @@ function pauses(since = 0): number[] {
     return before >= since ? [time - before] : []
   })
 }
-
-it('a provider releases a lock whose acquisition got no answer, at once', async () => {
-  await acquireUnanswered('answer lost')
-  expect(await world.held()).toEqual(['job 0'])
-  await jest.advanceTimersByTimeAsync(1)
-  expect(await world.held()).toEqual([])
-  expect(world.network.sent).toHaveLength(2)
-})
 
 it('a provider sends nothing for acquisitions that had no connection', async () => {
   world.network.fault = 'no connection'
@@ -155,13 +144,14 @@ it('a provider sends one statement at a time', async () => {
   expect(world.network.most).toBe(1)
 })
 
-it('a provider is not kept waiting by a statement that hangs', async () => {
-  await acquireUnanswered('answer lost', 3)
-  world.network.gate.writes = new Promise(() => undefined)
-  await jest.advanceTimersByTimeAsync(LIMIT)
-  world.network.gate = {}
-  await jest.advanceTimersByTimeAsync(MINUTE)
-  expect(await world.held()).toEqual([])
+it('a provider sends the other releases before it repeats one that hangs', async () => {
+  await acquireUnanswered('answer lost', 2)
+  world.network.fault = (send, _, { name }) =>
+    name === 'job 0' ? new Promise<never>(() => undefined) : send()
+  await jest.advanceTimersByTimeAsync(LIMIT + SECOND)
+  expect(await world.held()).toEqual(['job 0'])
+  world.network.fault = undefined
+  await jest.advanceTimersByTimeAsync(5 * MINUTE)
 })
 
 it('a provider waits longer and longer while the database does not answer, for any number of locks', async () => {
@@ -199,14 +189,6 @@ it('a provider drops an acquisition whose lease would be over', async () => {
   await jest.advanceTimersByTimeAsync(24 * HOUR)
   expect(world.network.sent).toHaveLength(sent)
   expect(jest.getTimerCount()).toBe(0)
-})
-
-it('a provider keeps a thousand releases, and leaves the oldest row to expire', async () => {
-  await acquireUnanswered('answer lost', 1_005)
-  world.network.sent.length = 0
-  await drain()
-  expect(world.network.sent).toHaveLength(1_000)
-  expect(await world.held()).toEqual([0, 1, 2, 3, 4].map((index) => `job ${index}`))
 })
 
 it.each(['acquired it', 'found it held'])(
@@ -293,19 +275,6 @@ it('a provider tries a third connection two minutes after two fell silent, and a
   expect(await world.held()).toEqual([])
 })
 
-it('drain() waits for the releases', async () => {
-  await acquireUnanswered('answer lost', 3)
-  const gate = world.network.stall('writes')
-  let isDrained = false
-  const drained = world.provider.drain().then(() => (isDrained = true))
-  await jest.advanceTimersByTimeAsync(SECOND)
-  expect(isDrained).toBe(false)
-  gate.resolve()
-  await settle(drained)
-  expect(await world.held()).toEqual([])
-  expect(jest.getTimerCount()).toBe(0)
-})
-
 it('drain() waits for the answer to an acquisition, and keeps what is acquired meanwhile', async () => {
   const gate = world.network.stall('writes')
   await expectFailure(world.provider.lock(job('late')), TIMED_OUT)
@@ -323,37 +292,32 @@ it('drain() waits for the answer to an acquisition, and keeps what is acquired m
   expect(await world.held()).toEqual([])
 })
 
-it('drain() waits for and ends the releases of an executor whose acquisition was still under way', async () => {
-  world.network.stall('writes')
-  const failed = expect(
-    new LockingTaskExecutor(world.provider).executeWithLock(job('late'), () => undefined),
-  ).rejects.toMatchObject(TIMED_OUT)
-  await jest.advanceTimersByTimeAsync(SECOND)
-  const drained = world.provider.drain(20 * SECOND)
-  await jest.advanceTimersByTimeAsync(LIMIT)
-  await failed
-  // Releases get through, and find nothing.
-  world.network.gate = {}
-  await settle(drained, 20 * SECOND)
-  const sent = world.network.sent.length
-  // The acquisition, and releases while drain() waited.
-  expect(sent).toBeGreaterThan(1)
-  await jest.advanceTimersByTimeAsync(MINUTE)
-  expect(world.network.sent).toHaveLength(sent)
-})
-
-it('drain() sends a release for an acquisition that fell silent while it waited', async () => {
-  world.network.stall('writes')
-  const failed = expect(world.provider.lock(job('silent'))).rejects.toMatchObject(TIMED_OUT)
-  await jest.advanceTimersByTimeAsync(1)
-  // Its debt is no older than the end of the drain.
-  const drained = world.provider.drain(2 * LIMIT)
-  await jest.advanceTimersByTimeAsync(LIMIT)
-  await failed
-  world.network.gate = {}
-  await settle(drained, LIMIT)
-  expect(world.network.sent.length).toBeGreaterThan(1)
-})
+it.each<[string, () => Promise<unknown>]>([
+  ['a caller', () => world.provider.lock(job('late'))],
+  [
+    'an executor',
+    () => new LockingTaskExecutor(world.provider).executeWithLock(job('late'), () => undefined),
+  ],
+])(
+  'drain() waits for the acquisition of %s that was still under way, and ends its releases',
+  async (_, lock) => {
+    world.network.stall('writes')
+    const failed = expect(lock()).rejects.toMatchObject(TIMED_OUT)
+    await jest.advanceTimersByTimeAsync(1)
+    // Its debt is no older than the end of the drain.
+    const drained = world.provider.drain(2 * LIMIT)
+    await jest.advanceTimersByTimeAsync(LIMIT)
+    await failed
+    // Releases get through, and find nothing.
+    world.network.gate = {}
+    await settle(drained, LIMIT)
+    const sent = world.network.sent.length
+    // The acquisition, and releases while drain() waited.
+    expect(sent).toBeGreaterThan(1)
+    await jest.advanceTimersByTimeAsync(MINUTE)
+    expect(world.network.sent).toHaveLength(sent)
+  },
+)
 
 it('drain() releases what it can as soon as the database answers again', async () => {
   await acquireUnanswered('answer lost', 3)
@@ -477,7 +441,7 @@ it('drain(0) sends nothing', async () => {
   expect(world.network.sent).toEqual([])
 })
 
-it('a second drain waits for the same releases', async () => {
+it('drain() waits for the releases, and so does a second one', async () => {
   await acquireUnanswered('answer lost')
   const gate = world.network.stall('writes')
   const drained: string[] = []

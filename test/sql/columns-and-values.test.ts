@@ -1,6 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { dialects, type DialectName } from '../../src/sql/dialects'
-import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { type DialectName, dialects, SqlLockProvider } from '../../src/sql/internal'
 import { describeBackends } from '../backends'
 import { everyClient, openedClient } from '../conformance/every-client'
 import { everyQuestion } from '../conformance/every-question'

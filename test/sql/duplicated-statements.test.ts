@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { dialects } from '../../src/sql/dialects'
-import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { describeBackends } from '../backends'
 import { everyClient, openedClient } from '../conformance/every-client'
 import { clientOf, type StatementSender } from '../statement-sender'

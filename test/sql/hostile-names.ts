@@ -1,5 +1,4 @@
-import { dialects, type DialectName } from '../../src/sql/dialects'
-import type { LockTableOptions } from '../../src/sql/names'
+import { type DialectName, dialects, type LockTableOptions } from '../../src/sql/internal'
 
 /** Quotes, reserved words, what ends a statement, a block or a comment, and letters that are folded when they are not quoted. */
 export const hostileNames = {

@@ -1,7 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
-import { dialects, type DialectName } from '../../src/sql/dialects'
-import { tableDefinition } from '../../src/sql/table/definition'
+import { type DialectName, dialects, tableDefinition } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'

@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { hostname } from 'node:os'
 import { describe, expect, it } from '@jest/globals'
 import { parseJob } from '../../src/core/jobs'
-import type { LockRecord } from '../../src/sql/records'
-import { jobView, summary } from '../../src/sql/table/job-state'
+import { jobView, type LockRecord, summary } from '../../src/sql/internal'
 import { lastRunOf, newOwner } from '../../src/sql/owner'
 
 const NOW = new Date('2026-11-27T10:20:00Z')

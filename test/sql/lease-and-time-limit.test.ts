@@ -1,9 +1,6 @@
 import { expect, it, jest } from '@jest/globals'
-import type { LockError } from '../../src/core/errors'
-import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
-import { dialects } from '../../src/sql/dialects'
-import { DriverError } from '../../src/sql/session'
-import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { type LockError, LockingTaskExecutor } from '../../src/core/internal'
+import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
 import type { Fault } from '../unreliable-client'
 import { expectFailure, HOUR, job, LIMIT, MINUTE, SECOND, settle, useVirtualTime } from './on-virtual-time'
 

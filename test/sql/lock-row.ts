@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import type { LockRecord } from '../../src/sql/records'
-import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import type { LockRecord, SqlLockProvider } from '../../src/sql/internal'
 
 /** The row of a lock, which exists. */
 export async function lockRow(provider: SqlLockProvider, name: string): Promise<LockRecord> {

@@ -1,7 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { afterEach, beforeEach, expect, jest } from '@jest/globals'
-import { dialects } from '../../src/sql/dialects'
-import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { openMemory } from '../backends/open-database'
 import { typeOrmClient } from '../conformance/sql-clients'

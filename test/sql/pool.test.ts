@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { DataSource } from 'typeorm'
-import { LockError } from '../../src/core/errors'
-import type { Lock } from '../../src/core/lock'
-import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { type Lock, LockError, LockingTaskExecutor } from '../../src/core/internal'
 import { dialects, type Dialect } from '../../src/sql/dialects'
 import { DriverError, type SqlClient, type StatementResult } from '../../src/sql/session'
 import { sql } from '../../src/sql/sql'
@@ -440,43 +438,29 @@ describe('the connections of a pool', () => {
 
   const SILENT = /not answer .* lock 'job' within 5000 ms – check whether/
   const BUSY = /too busy .* lock 'job' within 5000 ms: /
+  const FAILED = /failed .* lock 'job': (ECONNREFUSED|Query read timeout)$/
+  const NO_WRITES = /not accept writes, .* lock 'job'.*: (no \(error STANDBY\)|the server is read-only \()/
+  const isReadOnly = { read: { rows: [{ read_only: 1 }] } }
+  const unprepared = failed('NOT_PREPARED', 'unprepared')
+  const READ_ONLY = 'the server is read-only'
+  const LOST_RACE = 'LostRace: another session was faster'
 
   it.each([
     [{ write: silent }, 'TIMEOUT', SILENT, 'NoAnswer: no answer within 5000 ms'],
     [refusing('pool timeout'), 'TIMEOUT', SILENT, 'DriverError: pool timeout'],
-    [refusing('ECONNREFUSED'), 'DATABASE_ERROR', /failed .* lock 'job': ECONNREFUSED$/, 'ECONNREFUSED'],
+    [refusing('ECONNREFUSED'), 'DATABASE_ERROR', FAILED, 'ECONNREFUSED'],
     [refusing('full', 'SQLITE_BUSY'), 'TIMEOUT', BUSY, 'full'],
-    [{ write: changing(0) }, 'TIMEOUT', BUSY, 'LostRace: another session was faster'],
-    [{ write: failed('NOT_PREPARED', 'unprepared') }, 'TIMEOUT', BUSY, 'unprepared'],
-    [{ write: thenSilent(failed('NOT_PREPARED', 'unprepared')) }, 'TIMEOUT', SILENT, /^NoAnswer: /],
-    [
-      { write: drivenOut },
-      'DATABASE_ERROR',
-      /failed .* lock 'job': Query read timeout$/,
-      'Query read timeout',
-    ],
-    [
-      { write: failed('STANDBY', 'no') },
-      'DATABASE_ERROR',
-      /not accept writes, .*: no \(error STANDBY\)/,
-      'no',
-    ],
-    [
-      { read: { rows: [{ read_only: 1 }] } },
-      'DATABASE_ERROR',
-      /not accept writes, .*read-only \(/,
-      'the server is read-only',
-    ],
-    [{ write: thenSilent(readOnly) }, 'DATABASE_ERROR', /not accept writes, /, 'the server is read-only'],
-    [{ write: readOnly }, 'DATABASE_ERROR', /not accept writes, .* lock 'job'/, 'the server is read-only'],
-    [
-      { write: drivenOut, unusable: destroyed },
-      'INVALID_CLIENT',
-      /^destroyed$/,
-      'DriverError: Query read timeout',
-    ],
-    [{ ...refusing('closed'), unusable: destroyed }, 'INVALID_CLIENT', /^destroyed$/, 'DriverError: closed'],
-    [{ write: changing(0), unusable: destroyed }, 'TIMEOUT', BUSY, 'LostRace: another session was faster'],
+    [{ write: changing(0) }, 'TIMEOUT', BUSY, LOST_RACE],
+    [{ write: unprepared }, 'TIMEOUT', BUSY, 'unprepared'],
+    [{ write: thenSilent(unprepared) }, 'TIMEOUT', SILENT, /^NoAnswer: /],
+    [{ write: drivenOut }, 'DATABASE_ERROR', FAILED, 'Query read timeout'],
+    [{ write: failed('STANDBY', 'no') }, 'DATABASE_ERROR', NO_WRITES, 'no'],
+    [isReadOnly, 'DATABASE_ERROR', NO_WRITES, READ_ONLY],
+    [{ write: thenSilent(readOnly) }, 'DATABASE_ERROR', NO_WRITES, READ_ONLY],
+    [{ write: readOnly }, 'DATABASE_ERROR', NO_WRITES, READ_ONLY],
+    [{ write: drivenOut, unusable: destroyed }, 'INVALID_CLIENT', /^destroyed$/, 'Query read timeout'],
+    [{ ...refusing('closed'), unusable: destroyed }, 'INVALID_CLIENT', /^destroyed$/, 'closed'],
+    [{ write: changing(0), unusable: destroyed }, 'TIMEOUT', BUSY, LOST_RACE],
     [{ write: changing(undefined) }, 'INVALID_CLIENT', /does not report how many rows/, 'undefined'],
   ] as const)('fail an acquisition with %s as %s', async (fault, code, message, cause) => {
     Object.assign(pool, fault)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { expect, it } from '@jest/globals'
-import { dialects } from '../../src/sql/dialects'
-import { render } from '../../src/sql/sql'
+import { dialects, render } from '../../src/sql/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 

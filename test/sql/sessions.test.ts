@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { dialects } from '../../src/sql/dialects'
-import { DriverError, type SqlClient } from '../../src/sql/session'
-import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { dialects, DriverError, type SqlClient, SqlLockProvider } from '../../src/sql/internal'
 import { FAILURES, LostRace, type FailureKind } from '../../src/sql/failures'
 import { LIMIT, SECOND, settle, useVirtualTime } from './on-virtual-time'
 

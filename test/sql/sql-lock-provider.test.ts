@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from '@jest/globals'
-import { dialects, type Dialect } from '../../src/sql/dialects'
-import { DriverError, type SqlClient } from '../../src/sql/session'
-import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { type Dialect, dialects, DriverError, type SqlClient, SqlLockProvider } from '../../src/sql/internal'
 import { lockError } from '../lock-error'
 import { type StatementSender, clientOf } from '../statement-sender'
 
@@ -39,25 +37,23 @@ it.each([
   )
 })
 
-it.each([
-  ['nothing', undefined],
-  ['a name', 'postgres'],
-  ['an object with a name alone', { name: 'postgres' }],
-])('refuses %s as a dialect, at start-up', (_, dialect) => {
-  expect(() => new SqlLockProvider(clientOf(untouched), dialect as Dialect)).toThrow(
-    lockError('INVALID_CONFIGURATION', 'pass one of dialects: dialects.postgres, dialects.cockroachdb, '),
-  )
-})
+it.each([undefined, 'postgres', { name: 'postgres' }])(
+  '%o is refused as a dialect, at start-up',
+  (dialect) => {
+    expect(() => new SqlLockProvider(clientOf(untouched), dialect as Dialect)).toThrow(
+      lockError('INVALID_CONFIGURATION', 'pass one of dialects: dialects.postgres, dialects.cockroachdb, '),
+    )
+  },
+)
 
-it.each([
-  ['nothing', undefined],
-  ['a URL', 'postgres://'],
-  ['a client without connect', { query: () => [] }],
-])('refuses %s as a client, at start-up', (_, client) => {
-  expect(() => new SqlLockProvider(client as unknown as SqlClient, dialects.postgres)).toThrow(
-    lockError('INVALID_CLIENT', 'pass what sqlClient of shedlock-orm/drivers returns'),
-  )
-})
+it.each([undefined, 'postgres://', { query: () => [] }])(
+  '%o is refused as a client, at start-up',
+  (client) => {
+    expect(() => new SqlLockProvider(client as unknown as SqlClient, dialects.postgres)).toThrow(
+      lockError('INVALID_CLIENT', 'pass what sqlClient of shedlock-orm/drivers returns'),
+    )
+  },
+)
 
 it('a provider and its callers drain without a time-out', async () => {
   const provider = new SqlLockProvider(clientOf(untouched), dialects.sqlite)
@@ -80,14 +76,6 @@ it('a time limit longer than any timer waits', async () => {
   const slow: StatementSender = { ...untouched, query: () => sleep(10, []) }
   const provider = new SqlLockProvider(clientOf(slow), dialects.sqlite, { timeLimit: '60d' })
   await expect(provider.table.list()).resolves.toEqual([])
-})
-
-it('the first check of the table is repeated while another connection has the SQLite file', async () => {
-  const answers = [Promise.reject(new DriverError('SQLITE_BUSY', new Error('database is locked')))]
-  const busyOnce: StatementSender = { ...untouched, query: () => answers.shift() ?? Promise.resolve([]) }
-  const provider = new SqlLockProvider(clientOf(busyOnce), dialects.sqlite)
-  const locking = provider.lock({ name: 'job', lockAtMostFor: '1m' })
-  await expect(locking).rejects.toEqual(lockError('TABLE_MISSING'))
 })
 
 it('reports why it could not create the table, although it cannot check it again', async () => {

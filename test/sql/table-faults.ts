@@ -1,5 +1,4 @@
-import type { DialectName } from '../../src/sql/dialects'
-import type { LockTableOptions } from '../../src/sql/names'
+import type { DialectName, LockTableOptions } from '../../src/sql/internal'
 
 /** What is wrong with a lock table that somebody made by hand, the severities and codes of its findings, and the SQL that makes it. */
 export type TableFault = readonly [
@@ -10,18 +9,20 @@ export type TableFault = readonly [
 ]
 type Columns = Readonly<Record<'name' | 'lock_until' | 'locked_at' | 'locked_by', string>>
 
-/** Makes a lock table with some of the columns changed, `''` for one that is not there, and with a row. */
+const KEY = 'not null primary key'
+
+/**
+ * Makes a lock table with some of the columns changed, `''` for one that is not there, and with a row. A column is not null unless it
+ * says so itself.
+ */
 const tableOf =
   (name: string, time: string, owner: string) =>
   (changed: Partial<Columns>, row?: string): string[] => {
-    const columns: Columns = {
-      name: `${name} not null primary key`,
-      lock_until: `${time} not null`,
-      locked_at: `${time} not null`,
-      locked_by: `${owner} not null`,
-    }
-    const all = Object.entries({ ...columns, ...changed }).filter(([, type]) => type !== '')
-    const table = `create table shedlock (${all.map((column) => column.join(' ')).join(', ')})`
+    const columns: Columns = { name: `${name} ${KEY}`, lock_until: time, locked_at: time, locked_by: owner }
+    const all = Object.entries({ ...columns, ...changed })
+      .filter(([, type]) => type !== '')
+      .map(([column, type]) => `${column} ${type}${type.includes(' null') ? '' : ' not null'}`)
+    const table = `create table shedlock (${all.join(', ')})`
     return row === undefined ? [table] : [table, `insert into shedlock values (${row})`]
   }
 const postgres = tableOf('varchar(64)', 'timestamp(3)', 'varchar(255)')
@@ -33,13 +34,9 @@ const TIMES = `'2020-01-01 00:00:00', '2020-01-01 00:00:00'`
 const ROW = `'old', ${TIMES}, 'somebody'`
 const ORACLE_TIMES = `date '2020-01-01', date '2020-01-01'`
 
-const KEYLESS_MYSQL = { name: 'varchar(64) collate utf8mb4_bin not null' }
-const SET_BY_UPDATES = 'datetime(3) not null on update current_timestamp(3)'
-const KEYLESS_MSSQL = { name: 'nvarchar(64) collate Latin1_General_100_BIN2 not null' }
 const KEY_OF_SOME_ROWS = `create unique index some_rows on shedlock (name) where name <> 'job'`
-const ANOTHER_KEY = 'alter table shedlock add id int identity constraint shedlock_pkey primary key'
-const IGNORE_CASE = `create collation ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`
 const KEY_OF_TWO = 'alter table shedlock add primary key (name, locked_at)'
+const IGNORE_CASE = `create collation ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`
 
 const javaTableWith = (time: string, ofLockedAt = '') =>
   `create table shedlock (name varchar(64) not null, lock_until ${time} not null,
@@ -59,39 +56,37 @@ const javaTable = (dialect: DialectName, ...found: string[]): TableFault => [
   [JAVA_TABLES[dialect] ?? ''],
 ]
 
-const nulls = (table: typeof postgres, time: string): TableFault => [
-  'a row of nulls',
-  'error: TIME_INVALID, warning: COLUMN_NULLABLE, warning: COLUMN_NULLABLE, warning: COLUMN_NULLABLE',
-  table({ lock_until: time, locked_at: time, locked_by: 'varchar(255)' }, `'old', null, null, null`),
+const NULLS = `'old', null, null, null`
+const nulls = (table: typeof postgres, time: string, found: string, owner = 'varchar(255)'): TableFault => [
+  `a row of nulls: ${time}`,
+  `error: TIME_INVALID, ${found}`,
+  table({ lock_until: `${time} null`, locked_at: `${time} null`, locked_by: `${owner} null` }, NULLS),
 ]
+const MISSING = 'error: COLUMN_MISSING'
+const TYPE = 'error: COLUMN_TYPE'
+const SHORT = 'error: COLUMN_TOO_SHORT'
+const KEYLESS = 'error: KEY_MISSING'
+const CASE = 'warning: CASE_IGNORED'
+const NULLABLE = 'warning: COLUMN_NULLABLE'
+const TYPE_1970 = 'warning: COLUMN_TYPE'
+const THREE_NULLABLE = [NULLABLE, NULLABLE, NULLABLE].join(', ')
+const NULLABLE_1970 = [TYPE_1970, NULLABLE, TYPE_1970, NULLABLE, NULLABLE].join(', ')
+
 const NO_TABLE: TableFault = ['no table', 'error: TABLE_MISSING', []]
+const mysqlName = (rest: string) => ({ name: `varchar(64) collate ${rest}` })
+const SET_BY_UPDATES = 'datetime(3) not null on update current_timestamp(3)'
 const mysqlFaults: readonly TableFault[] = [
   NO_TABLE,
-  javaTable('mysql', 'warning: COLUMN_TYPE', 'warning: COLUMN_TYPE', 'warning: CASE_IGNORED'),
-  ['no column locked_by', 'error: COLUMN_MISSING', mysql({ locked_by: '' }, `'old', now(), now()`)],
-  ['a time without milliseconds', 'error: COLUMN_TYPE', mysql({ lock_until: 'datetime not null' }, ROW)],
-  [
-    'a name that ignores case',
-    'warning: CASE_IGNORED',
-    mysql({ name: 'varchar(64) collate utf8mb4_general_ci not null primary key' }),
-  ],
-  ['no key', 'error: KEY_MISSING', mysql(KEYLESS_MYSQL)],
-  ['a key that is longer than the name', 'error: KEY_MISSING', [...mysql(KEYLESS_MYSQL), KEY_OF_TWO]],
-  [
-    'a name that is too short',
-    'error: COLUMN_TOO_SHORT',
-    mysql({ name: 'varchar(20) collate utf8mb4_bin not null primary key' }),
-  ],
-  ['a time that may be null', 'warning: COLUMN_NULLABLE', mysql({ lock_until: 'datetime(3)' })],
-  nulls(mysql, 'datetime(3)'),
-  [
-    'a row of nulls, with times that begin in 1970',
-    `error: TIME_INVALID, ${'warning: COLUMN_TYPE, warning: COLUMN_NULLABLE, '.repeat(2)}warning: COLUMN_NULLABLE`,
-    mysql(
-      { lock_until: 'timestamp(3) null', locked_at: 'timestamp(3) null', locked_by: 'text' },
-      `'old', null, null, null`,
-    ),
-  ],
+  javaTable('mysql', TYPE_1970, TYPE_1970, CASE),
+  ['no column locked_by', MISSING, mysql({ locked_by: '' }, `'old', now(), now()`)],
+  ['a time without milliseconds', TYPE, mysql({ lock_until: 'datetime' }, ROW)],
+  ['a name that ignores case', CASE, mysql(mysqlName(`utf8mb4_general_ci ${KEY}`))],
+  ['no key', KEYLESS, mysql(mysqlName('utf8mb4_bin'))],
+  ['a key that is longer than the name', KEYLESS, [...mysql(mysqlName('utf8mb4_bin')), KEY_OF_TWO]],
+  ['a name that is too short', SHORT, mysql({ name: `varchar(20) collate utf8mb4_bin ${KEY}` })],
+  ['a time that may be null', NULLABLE, mysql({ lock_until: 'datetime(3) null' })],
+  nulls(mysql, 'datetime(3)', THREE_NULLABLE),
+  nulls(mysql, 'timestamp(3)', NULLABLE_1970, 'text'),
   [
     'times that change by themselves',
     'error: OBSTACLE, warning: OBSTACLE',
@@ -99,119 +94,79 @@ const mysqlFaults: readonly TableFault[] = [
   ],
   [
     'strings that are padded with zero bytes',
-    'error: COLUMN_TYPE, error: COLUMN_TYPE',
-    mysql({ name: 'binary(64) not null primary key', locked_by: 'binary(255) not null' }),
+    `${TYPE}, ${TYPE}`,
+    mysql({ name: `binary(64) ${KEY}`, locked_by: 'binary(255)' }),
   ],
   [
     'a text name with a key of its beginning',
-    'error: KEY_MISSING',
+    KEYLESS,
     mysql({ name: 'text collate utf8mb4_bin not null, primary key (name(64))' }, ROW),
   ],
 ]
+const mssqlName = (size: number, collation: string) => ({ name: `nvarchar(${size}) collate ${collation}` })
+const mssqlWithoutKey = mssql(mssqlName(64, 'Latin1_General_100_BIN2'))
+const ANOTHER_KEY = 'alter table shedlock add id int identity constraint shedlock_pkey primary key'
 
 /** Faults that SQL can make and fix. */
 export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFault[]>>> = {
   postgres: [
     NO_TABLE,
     javaTable('postgres'),
-    ['no column locked_by', 'error: COLUMN_MISSING', postgres({ locked_by: '' }, `'old', now(), now()`)],
-    ['a time with a zone', 'error: COLUMN_TYPE', postgres({ lock_until: 'timestamptz not null' }, ROW)],
-    [
-      'a time without milliseconds',
-      'error: COLUMN_TYPE',
-      postgres({ lock_until: 'timestamp(0) not null' }, ROW),
-    ],
+    ['no column locked_by', MISSING, postgres({ locked_by: '' }, `'old', now(), now()`)],
+    ['a time with a zone', TYPE, postgres({ lock_until: 'timestamptz' }, ROW)],
+    ['a time without milliseconds', TYPE, postgres({ lock_until: 'timestamp(0)' }, ROW)],
     [
       'a name that ignores case',
-      'warning: CASE_IGNORED',
-      [IGNORE_CASE, ...postgres({ name: 'varchar(64) collate ignore_case not null primary key' })],
+      CASE,
+      [IGNORE_CASE, ...postgres({ name: `varchar(64) collate ignore_case ${KEY}` })],
     ],
-    [
-      'a citext name',
-      'error: COLUMN_TYPE',
-      ['create extension citext', ...postgres({ name: 'citext not null primary key' })],
-    ],
-    ['no key', 'error: KEY_MISSING', postgres({ name: 'varchar(64) not null' })],
-    [
-      'a key for some rows only',
-      'error: KEY_MISSING',
-      [...postgres({ name: 'varchar(64) not null' }), KEY_OF_SOME_ROWS],
-    ],
-    [
-      'an owner that is too short',
-      'error: COLUMN_TOO_SHORT',
-      postgres({ locked_by: 'varchar(40) not null' }),
-    ],
-    ['a time that may be null', 'warning: COLUMN_NULLABLE', postgres({ lock_until: 'timestamp(3)' })],
-    nulls(postgres, 'timestamp(3)'),
+    ['a citext name', TYPE, ['create extension citext', ...postgres({ name: `citext ${KEY}` })]],
+    ['no key', KEYLESS, postgres({ name: 'varchar(64)' })],
+    ['a key for some rows only', KEYLESS, [...postgres({ name: 'varchar(64)' }), KEY_OF_SOME_ROWS]],
+    ['an owner that is too short', SHORT, postgres({ locked_by: 'varchar(40)' })],
+    ['a time that may be null', NULLABLE, postgres({ lock_until: 'timestamp(3) null' })],
+    nulls(postgres, 'timestamp(3)', THREE_NULLABLE),
   ],
   mssql: [
     NO_TABLE,
     // What fixes the name's type fixes its collation, too.
     javaTable('mssql', 'warning: COLUMN_TYPE', 'warning: COLUMN_TYPE'),
-    [
-      'no column locked_by',
-      'error: COLUMN_MISSING',
-      mssql({ locked_by: '' }, `'old', sysutcdatetime(), sysutcdatetime()`),
-    ],
-    ['a datetime', 'error: COLUMN_TYPE', mssql({ lock_until: 'datetime not null' }, ROW)],
-    [
-      'a time without milliseconds',
-      'error: COLUMN_TYPE',
-      mssql({ lock_until: 'datetime2(0) not null' }, ROW),
-    ],
-    [
-      'a name that ignores case',
-      'warning: CASE_IGNORED',
-      mssql({ name: 'nvarchar(64) collate Latin1_General_CI_AS not null primary key' }, ROW),
-    ],
-    ['no key', 'error: KEY_MISSING', mssql(KEYLESS_MSSQL)],
-    ['a key for some rows only', 'error: KEY_MISSING', [...mssql(KEYLESS_MSSQL), KEY_OF_SOME_ROWS]],
+    ['no column locked_by', MISSING, mssql({ locked_by: '' }, `'old', sysutcdatetime(), sysutcdatetime()`)],
+    ['a datetime', TYPE, mssql({ lock_until: 'datetime' }, ROW)],
+    ['a time without milliseconds', TYPE, mssql({ lock_until: 'datetime2(0)' }, ROW)],
+    ['a name that ignores case', CASE, mssql(mssqlName(64, `Latin1_General_CI_AS ${KEY}`), ROW)],
+    ['no key', KEYLESS, mssqlWithoutKey],
+    ['a key for some rows only', KEYLESS, [...mssqlWithoutKey, KEY_OF_SOME_ROWS]],
     [
       'a unique name that is too short, beside another primary key',
-      'error: COLUMN_TOO_SHORT',
-      [...mssql({ name: 'nvarchar(20) collate Latin1_General_100_BIN2 not null unique' }), ANOTHER_KEY],
+      SHORT,
+      [...mssql(mssqlName(20, 'Latin1_General_100_BIN2 not null unique')), ANOTHER_KEY],
     ],
-    ['a time that may be null', 'warning: COLUMN_NULLABLE', mssql({ lock_until: 'datetime2(3) null' })],
+    ['a time that may be null', NULLABLE, mssql({ lock_until: 'datetime2(3) null' })],
   ],
   oracle: [
     NO_TABLE,
     javaTable('oracle'),
-    ['no column locked_by', 'error: COLUMN_MISSING', oracle({ locked_by: '' }, `'old', ${ORACLE_TIMES}`)],
-    [
-      'a DATE',
-      'error: COLUMN_TYPE',
-      oracle({ lock_until: 'date not null' }, `'old', ${ORACLE_TIMES}, 'somebody'`),
-    ],
-    ['no key', 'error: KEY_MISSING', oracle({ name: 'varchar2(64 char) not null' })],
-    [
-      'an owner that is too short',
-      'error: COLUMN_TOO_SHORT',
-      oracle({ locked_by: 'varchar2(40 char) not null' }),
-    ],
-    ['a time that may be null', 'warning: COLUMN_NULLABLE', oracle({ lock_until: 'timestamp(3)' })],
+    ['no column locked_by', MISSING, oracle({ locked_by: '' }, `'old', ${ORACLE_TIMES}`)],
+    ['a DATE', TYPE, oracle({ lock_until: 'date' }, `'old', ${ORACLE_TIMES}, 'somebody'`)],
+    ['no key', KEYLESS, oracle({ name: 'varchar2(64 char)' })],
+    ['an owner that is too short', SHORT, oracle({ locked_by: 'varchar2(40 char)' })],
+    ['a time that may be null', NULLABLE, oracle({ lock_until: 'timestamp(3) null' })],
   ],
   mariadb: mysqlFaults,
   mysql: mysqlFaults,
   sqlite: [
     NO_TABLE,
-    ['no column locked_by', 'error: COLUMN_MISSING', sqlite({ locked_by: '' }, `'old', ${TIMES}`)],
-    [
-      'a name that ignores case',
-      'warning: CASE_IGNORED',
-      sqlite({ name: 'text collate nocase not null primary key' }, ROW),
-    ],
-    ['no key', 'error: KEY_MISSING', sqlite({ name: 'text not null' })],
-    ['no key in a schema', 'error: KEY_MISSING', sqlite({ name: 'text not null' }), { schema: 'main' }],
+    ['no column locked_by', MISSING, sqlite({ locked_by: '' }, `'old', ${TIMES}`)],
+    ['a name that ignores case', CASE, sqlite({ name: `text collate nocase ${KEY}` }, ROW)],
+    ['no key', KEYLESS, sqlite({ name: 'text' })],
+    ['no key in a schema', KEYLESS, sqlite({ name: 'text' }), { schema: 'main' }],
     [
       'a key that is longer than the name',
-      'error: KEY_MISSING',
-      [
-        ...sqlite({ name: 'text not null' }),
-        'create unique index longer on shedlock (name, lower(locked_by))',
-      ],
+      KEYLESS,
+      [...sqlite({ name: 'text' }), 'create unique index longer on shedlock (name, lower(locked_by))'],
     ],
-    ['a time that may be null', 'warning: COLUMN_NULLABLE', sqlite({ lock_until: 'datetime' })],
-    nulls(sqlite, 'datetime'),
+    ['a time that may be null', NULLABLE, sqlite({ lock_until: 'datetime null' })],
+    nulls(sqlite, 'datetime', THREE_NULLABLE),
   ],
 }

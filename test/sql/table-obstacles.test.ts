@@ -4,6 +4,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { everyQuestion } from '../conformance/every-question'
 import { observeLockTable } from '../conformance/lock-table-observer'
+import { KEEPING_TRIGGER } from './keeping-trigger'
 
 type Obstacle = readonly [what: string, statements: readonly string[]]
 
@@ -14,51 +15,39 @@ const foreignKey = (collation = ''): Obstacle => [
     'alter table shedlock add constraint known foreign key (name) references job (name)',
   ],
 ]
+const alter = (...changes: string[]) => changes.map((change) => `alter table shedlock ${change}`)
 const BOTH: readonly Obstacle[] = [
-  [
-    'OBSTACLE: has a column of others that needs a value (tenant)',
-    ['alter table shedlock add tenant int not null'],
-  ],
-  ['OBSTACLE: has a check (short)', ["alter table shedlock add constraint short check (name <> 'no')"]],
+  ['OBSTACLE: has a column of others that needs a value (tenant)', alter('add tenant int not null')],
+  ['OBSTACLE: has a check (short)', alter("add constraint short check (name <> 'no')")],
   [
     'TABLE_KIND: is a view (shedlock)',
-    ['alter table shedlock rename to other', 'create view shedlock as select * from other'],
+    [...alter('rename to other'), 'create view shedlock as select * from other'],
   ],
 ]
-const KEY_MISSING = `KEY_MISSING: has no primary key and no unique index on 'name' alone, so two callers could hold one lock`
 const POSTGRES: readonly Obstacle[] = [
   ...BOTH,
   foreignKey(),
   [
-    KEY_MISSING,
+    "KEY_MISSING: has no primary key and no unique index on 'name' alone, so two callers could hold one lock",
     [
       `create collation ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
-      'alter table shedlock drop constraint shedlock_pkey',
+      ...alter('drop constraint shedlock_pkey'),
       'create unique index on shedlock (name collate ignore_case)',
     ],
   ],
-  ['TABLE_KIND: is unlogged, so a crash empties it (shedlock)', ['alter table shedlock set unlogged']],
+  ['TABLE_KIND: is unlogged, so a crash empties it (shedlock)', alter('set unlogged')],
   [
     'TABLE_KIND: is temporary, so only one session sees it (shedlock)',
     ['create temporary table shedlock (like shedlock including all)'],
   ],
   ['OBSTACLE: has a rule (no_update)', ['create rule no_update as on update to shedlock do instead nothing']],
-  [
-    'OBSTACLE: has a trigger (keep)',
-    [
-      'create function keep() returns trigger language plpgsql as $$ begin return null; end $$',
-      'create trigger keep before update on shedlock for each row execute function keep()',
-    ],
-  ],
+  ['OBSTACLE: has a trigger (keep)', KEEPING_TRIGGER.postgres],
 ]
 const MYSQL: readonly Obstacle[] = [
   ...BOTH,
   foreignKey('character set utf8mb4 collate utf8mb4_bin'),
-  ['TABLE_KIND: has another engine than InnoDB (MyISAM)', ['alter table shedlock engine = MyISAM']],
-  [
-    'OBSTACLE: has a trigger (keep)',
-    ['create trigger keep before update on shedlock for each row set new.locked_at = old.locked_at'],
-  ],
+  ['TABLE_KIND: has another engine than InnoDB (MyISAM)', alter('engine = MyISAM')],
+  ['OBSTACLE: has a trigger (keep)', KEEPING_TRIGGER.mariadb],
 ]
 const cases = availableBackends().flatMap((backend) => {
   const obstacles = { postgres: POSTGRES, mariadb: MYSQL, mysql: MYSQL }[backend.name as 'postgres'] as

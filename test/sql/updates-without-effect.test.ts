@@ -6,22 +6,12 @@ import { everyClient } from '../conformance/every-client'
 import { COUNT_CHANGED_ROWS } from '../conformance/session-settings'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
+import { KEEPING_TRIGGER } from './keeping-trigger'
 
 const JOB = { name: 'job', lockAtMostFor: '1h' }
 const UNCHANGED = lockError('DATABASE_ERROR', /changed no row for this lock, although .* row-level security/)
 
-/** Lets no row of the table be updated, without an error. */
-const PREVENT: Readonly<Record<string, readonly string[]>> = {
-  postgres: [
-    'create function keep() returns trigger language plpgsql as $$ begin return null; end $$',
-    'create trigger keep before update on shedlock for each row execute function keep()',
-  ],
-  mariadb: [
-    'create trigger keep before update on shedlock for each row set new.lock_until = old.lock_until, new.locked_by = old.locked_by',
-  ],
-}
-
-const clients = everyClient().filter(({ backend }) => backend in PREVENT)
+const clients = everyClient().filter(({ backend }) => backend in KEEPING_TRIGGER)
 describeBackends(clients)('a trigger that prevents updates by $title', (each) => {
   it('is reported by an extension, a release and an operator, as long as the lock is held', async () => {
     // The trigger keeps the values of the rows that are found.
@@ -29,7 +19,8 @@ describeBackends(clients)('a trigger that prevents updates by $title', (each) =>
     const provider = client.createProvider()
     const lock = await provider.lock(JOB)
     const short = await provider.lock({ name: 'short', lockAtMostFor: '1s' })
-    for (const statement of PREVENT[each.backend] ?? []) await client.observer.query(statement)
+    for (const statement of KEEPING_TRIGGER[each.backend as 'postgres'])
+      await client.observer.query(statement)
     await expect(lock?.extend('2h')).rejects.toEqual(UNCHANGED)
     const seen = await provider.table.find(JOB.name)
     await expect(seen && provider.table.release(seen)).rejects.toEqual(UNCHANGED)
