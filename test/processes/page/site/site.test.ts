@@ -155,40 +155,6 @@ it.each(['/', '/docs/guides/page', '/docs/schedulers', '/docs/performance'])(
   },
 )
 
-/** Returns where the first result of the search leads to. */
-async function firstResult(page: Page, word: string): Promise<string> {
-  const first = page.locator('.result').first()
-  await page.getByRole('searchbox').fill('')
-  await first.waitFor({ state: 'detached' })
-  await page.getByRole('searchbox').fill(word)
-  return (await first.getAttribute('href')) ?? ''
-}
-
-it('the search finds exported names first, and what people look for', async () => {
-  const api = join(SITE, 'docs/api')
-  const names = readdirSync(api, { recursive: true, encoding: 'utf8' })
-    .map((file) => /(?:classes|functions|interfaces|type-aliases|variables)\/(\w+)\.html$/.exec(file)?.[1])
-    .filter((name) => name !== undefined)
-  expect(names.length).toBeGreaterThan(90)
-  const { page } = await visit('/docs/options')
-  await page.getByRole('button', { name: 'Search' }).click()
-  const missed = []
-  // Every twelfth, because each takes most of a second.
-  for (const name of names.filter((_, index) => index % 12 === 0)) {
-    const first = await firstResult(page, name)
-    // An interface may differ from a function only in its first letter.
-    if (!first.replace(/#.*/, '').toLowerCase().endsWith(`/${name.toLowerCase()}`)) missed.push([name, first])
-  }
-  expect(missed).toEqual([])
-  for (const [word, path] of [
-    ['lockAtMostFor', '/docs/options#a-lock'],
-    ['failover', '/docs/guides/failover'],
-    ['TABLE_MISSING', '/docs/options#errors'],
-    ['SKIPPED', '/docs/options#errors'],
-  ] as const)
-    expect(await firstResult(page, word)).toContain(path)
-})
-
 it('old addresses of pages lead to the new ones', async () => {
   const { page } = await visit('/docs/semantics#slots')
   await page.waitForURL('**/docs/schedulers#slots')
