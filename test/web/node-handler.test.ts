@@ -10,6 +10,7 @@ import { connect, createServer as createHttp2Server, constants } from 'node:http
 import { connect as connectTcp } from 'node:net'
 import { parse } from 'node:querystring'
 import { text } from 'node:stream/consumers'
+import fc from 'fast-check'
 import { describe, expect, it, jest, test } from '@jest/globals'
 import { lockPage, nodeHandler, type LockPageOptions } from '../../src/web'
 import type { NodeRequest } from '../../src/web/node-handler'
@@ -112,6 +113,37 @@ describe('the body that a parser left', () => {
     const [answer, why] = await pause(port, 'read before')
     expect([answer.statusCode, why]).toEqual([400, expect.stringContaining('The body is not a form')])
     expect(await provider.table.list()).toEqual([])
+  })
+
+  it('is answered whatever it is, and the handler does not reject', async () => {
+    let left: unknown
+    const rejected: unknown[] = []
+    const { port } = await mounted((handle) => (incoming, outgoing) => {
+      const parsed = text(incoming).then(() => handle(Object.assign(incoming, { body: left }), outgoing))
+      parsed.catch((error: unknown) => rejected.push(error))
+    })
+    const hostile = fc.constantFrom<unknown>(
+      { toString: trap, valueOf: trap },
+      Object.defineProperty({}, 'for', { enumerable: true, get: trap }),
+      { then: (resolve: (value: unknown) => void) => resolve('for=1h') },
+      trap,
+      Symbol('body'),
+    )
+    const anything = fc.anything({
+      withNullPrototype: true,
+      withBigInt: true,
+      withMap: true,
+      withTypedArray: true,
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(anything, hostile), async (body) => {
+        left = body
+        const [answer] = await pause(port, 'read before')
+        expect(rejected).toEqual([])
+        expect([303, 400, 409]).toContain(answer.statusCode)
+      }),
+      { seed: 20_261_123, numRuns: 300 },
+    )
   })
 
   it('is not there, though something has read it: says what to do', async () => {
