@@ -11,13 +11,13 @@ import { connect as connectTcp } from 'node:net'
 import { parse } from 'node:querystring'
 import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
-import { describe, expect, it, jest, test } from '@jest/globals'
+import { describe, expect, it, test } from '@jest/globals'
 import { lockPage, nodeHandler, type LockPageOptions } from '../../src/web'
 import type { NodeRequest } from '../../src/web/node-handler'
 import { afterTest } from '../after-test'
 import { listening } from '../listening'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { newProvider } from './open-page'
+import { mutedWarnings, newProvider } from './open-page'
 
 const PAUSE = '/locks?action=pause&name=job'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -184,8 +184,7 @@ it.each([undefined, false, true])(
 )
 
 it('answers even if the page does not', async () => {
-  const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
-  afterTest(() => warnings.mockRestore())
+  const warnings = mutedWarnings()
   const handle = nodeHandler(() => Promise.reject(new Error('no page')))
   const port = await listening(createServer((incoming, outgoing) => void handle(incoming, outgoing)))
   const [answer, why] = await send(port, '/')
@@ -246,12 +245,6 @@ it.each(['evil.example/a?b', 'a b', 'app.example:99999999', '::', '<script>'])(
     expect([answer.statusCode, seen]).toEqual([200, ['GET http://localhost/']])
   },
 )
-
-it.each(['PUT', 'TRACE', 'PROPFIND'])('refuses %s', async (method) => {
-  const { port } = await mounted()
-  const [answer] = await send(port, '/', { method })
-  expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, HEAD, POST'])
-})
 
 it('answers a form of a megabyte, which it does not read, and the next request of the connection', async () => {
   const { provider, port } = await mounted()

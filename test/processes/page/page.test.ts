@@ -1,13 +1,12 @@
 import { createServer } from 'node:http'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, it } from '@jest/globals'
-import { LockingTaskExecutor } from '../../../src/core/internal'
 import { afterTest } from '../../after-test'
 import { listening } from '../../listening'
 import { HOSTILE } from '../../web/hostile'
 import { servePage, type PageServer } from './page-server'
 import { insertTwelve, knownJobs, OVERDUE_AFTER } from './rows'
-import { excessOf, newPage, SCREENS, tooWideAt, violations } from './visitor'
+import { newPage, SCREENS, tooWideAt, violations } from './visitor'
 
 async function serve(
   insert: (server: PageServer) => Promise<unknown> = () => Promise.resolve(),
@@ -209,40 +208,6 @@ it('shows what is new in its place: the focus stays, and an app that does not an
   await page.route('**', (route) => route.abort())
   await page.getByText('The app does not answer.').waitFor({ timeout: 60_000 })
   expect(await page.title()).toBe('No answer: All 2 jobs are well')
-})
-
-it('a job is run by hand, which a visitor sees at once', async () => {
-  const runs: unknown[] = []
-  const server = await servePage()
-  afterTest(() => server.close())
-  const executor = new LockingTaskExecutor(server.provider, { defaultLockAtMostFor: '1m' })
-  const report = executor.wrap({ name: 'report', lockAtLeastFor: 0 }, () => 'done')
-  const { url } = await serve(() => Promise.resolve(), {
-    jobs: { report: { run: (by) => (runs.push(by), report()) } },
-  })
-  const { page } = await visit(url)
-  await page.getByRole('link', { name: 'run report' }).click()
-  await page.getByLabel('Reason').fill('the archive was empty')
-  await page.getByRole('button', { name: 'run' }).click()
-  expect(await page.getByRole('status').innerText()).toBe('Done. The job report ran and succeeded.')
-  expect(runs).toEqual([{ user: 'ann', reason: 'the archive was empty' }])
-})
-
-it('two columns fit a tablet, paper has only the list, and forced colours keep borders', async () => {
-  const { page } = await visit((await serve(insertTwelve)).url, {
-    ...{ javaScriptEnabled: true, viewport: { width: 768, height: 900 } },
-  })
-  const [first, second] = await page
-    .getByRole('row')
-    .all()
-    .then((rows) => Promise.all(rows.slice(1, 3).map((row) => row.boundingBox())))
-  expect(first?.y).toBe(second?.y)
-  await page.emulateMedia({ forcedColors: 'active' })
-  expect(await page.evaluate("getComputedStyle(document.querySelector('.state')).borderTopWidth")).toBe('1px')
-  await page.emulateMedia({ media: 'print', forcedColors: 'none' })
-  await page.setViewportSize({ width: 718, height: 900 })
-  expect(await excessOf(page)).toBeLessThanOrEqual(0)
-  expect(await page.getByRole('link').filter({ visible: true }).count()).toBe(0)
 })
 
 describe('another site', () => {

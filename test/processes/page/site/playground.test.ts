@@ -189,21 +189,24 @@ const FIGURES = {
   'a-slot': [/^2 runs at 1 due time: slot$/, /^1 run at 1 due time: slot$/],
 } satisfies Record<(typeof CASES)[number]['id'], [RegExp, RegExp]>
 
-it.each(CASES)('the case "$name" plays at its address, and again with its cure', async ({ id, name, cure }) => {
-  const page = await newPage()
-  await page.goto(`${site}/#${id}`)
-  const playground = page.locator('.playground')
-  await page.locator('nav a[aria-current=true]').getByText(name).waitFor()
-  const { y = NaN } = (await playground.boundingBox()) ?? {}
-  expect(y).toBeLessThan(200)
-  const figure = page.locator('.story strong')
-  const [problem, cured] = FIGURES[id]
-  expect(await figure.innerText({ timeout: 60_000 })).toMatch(problem)
-  await playground.getByRole('button', { name: `Again with ${cure.code}`, exact: true }).click()
-  await figure.waitFor({ state: 'detached' })
-  expect(await figure.innerText({ timeout: 60_000 })).toMatch(cured)
-  await playground.getByRole('button', { name: `Again without ${cure.code}` }).waitFor()
-})
+it.each(CASES)(
+  'the case "$name" plays at its address, and again with its cure',
+  async ({ id, name, cure }) => {
+    const page = await newPage()
+    await page.goto(`${site}/#${id}`)
+    const playground = page.locator('.playground')
+    await page.locator('nav a[aria-current=true]').getByText(name).waitFor()
+    const { y = NaN } = (await playground.boundingBox()) ?? {}
+    expect(y).toBeLessThan(200)
+    const figure = page.locator('.story strong')
+    const [problem, cured] = FIGURES[id]
+    expect(await figure.innerText({ timeout: 60_000 })).toMatch(problem)
+    await playground.getByRole('button', { name: `Again with ${cure.code}`, exact: true }).click()
+    await figure.waitFor({ state: 'detached' })
+    expect(await figure.innerText({ timeout: 60_000 })).toMatch(cured)
+    await playground.getByRole('button', { name: `Again without ${cure.code}` }).waitFor()
+  },
+)
 
 it('a kill that meets no run says so', async () => {
   const page = await open()
