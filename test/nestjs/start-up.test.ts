@@ -65,12 +65,6 @@ class Jobs {
     return 'ran'
   }
 
-  @SchedulerLock({ name: 'locked-above', lockAtMostFor: '1m' })
-  @Cron(NEVER)
-  lockedAbove(): string {
-    return 'ran'
-  }
-
   @Cron(NEVER)
   everywhere(): string {
     return 'ran'
@@ -78,12 +72,6 @@ class Jobs {
 
   @Interval(1_000_000)
   again(): string {
-    return 'ran'
-  }
-
-  @Interval(1_000_000)
-  @SchedulerLock({ name: 'locked-again', lockAtMostFor: '1m' })
-  lockedAgain(): string {
     return 'ran'
   }
 
