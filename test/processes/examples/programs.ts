@@ -71,5 +71,20 @@ const monitors = ofPage('docs/guides/monitors.md', soon)
 monitors.set('monitor-coordinator', soon(described.get('monitor-coordinator') ?? ''))
 /** The programs of the guide about monitors. */
 export const MONITORS = [...monitors.keys()]
+/** What the page warns of: the check-in is around the lock. */
+const around = `
+import * as Sentry from '@sentry/node'
+import nodeCron from 'node-cron'
+import { slotOf } from 'shedlock-orm'
+
+Sentry.init({ dsn: process.env['SENTRY_DSN'] ?? '' })
+const send = executor.wrap(
+  { name: 'report', lockAtMostFor: '14m', slot: slotOf, onError: () => undefined },
+  () => sendReport(),
+)
+Sentry.cron.instrumentNodeCron(nodeCron).schedule(${SOON}, send as never, { name: 'report' })
+`
+monitors.set('around', around)
+
 /** The apps that the tests start, each of these programs. */
 export const APPS = { schedulers, recipes, monitors, wrappers } satisfies Record<string, Programs>
