@@ -162,6 +162,23 @@ it('an instance that was paused during its run has lost its lock when it wakes',
   expect(row?.lockedBy).toMatch(new RegExp(`^${next.by}/`))
 })
 
+it('without an answer of the database no instance runs, and each tick ends with TIMEOUT', async () => {
+  const page = await open()
+  await until(page, (seen) => seen.find(({ what }) => what === 'ends'))
+  await press(page, 'Cut the database off')
+  const cut = await page.evaluate<number>('Date.now()')
+  const failed = await until(page, (seen) => {
+    // What was sent before may still be answered.
+    const failures = seen.filter(({ what, due = 0 }) => what === 'fails' && due > cut)
+    return failures.length >= 3 ? failures : undefined
+  })
+  expect(new Set(failed.map(({ why }) => why))).toEqual(new Set(['TIMEOUT']))
+  const runs = (await seenBy(page)).filter(({ what, due = 0 }) => what === 'begins' && due > cut)
+  expect(runs).toEqual([])
+  await press(page, 'Connect the database')
+  await until(page, (seen) => seen.find(({ what, due = 0 }) => what === 'begins' && due > cut))
+})
+
 /** The figures of each case: as it is, and with its cure. */
 const FIGURES = {
   'kill-it-in-the-middle': [
