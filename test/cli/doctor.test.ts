@@ -31,27 +31,21 @@ const WITH_MIGRATION = { migrations: [createShedLockMigration()] }
 const FAULTS = ['no column locked_by', 'a name that ignores case']
 
 describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
-  let dataSource: DataSource
-  let url: string
-
-  beforeEach(async () => {
-    const opened = await openDatabase(backend, WITH_MIGRATION)
-    dataSource = opened.dataSource
-    url = opened.database.url
-  })
-
-  const examine = async (options?: RunOptions) => {
-    const { status, stdout, stderr } = await runCli(['doctor', '--json', '--url', url], options)
-    expect(stderr).toBe('')
-    const findings = JSON.parse(stdout) as Diagnosis[]
-    return {
-      status,
-      bad: findings.filter(({ severity }) => severity === 'error' || severity === 'warning'),
-      findings,
+  /** A database whose migration each test may run. */
+  const open = async () => {
+    const { database, dataSource } = await openDatabase(backend, WITH_MIGRATION)
+    const { url } = database
+    const examine = async (options?: RunOptions) => {
+      const { status, stdout, stderr } = await runCli(['doctor', '--json', '--url', url], options)
+      expect(stderr).toBe('')
+      const findings = JSON.parse(stdout) as Diagnosis[]
+      return { status, bad: findings.filter(({ severity }) => /^(error|warning)$/.test(severity)) }
     }
+    return { dataSource, url, examine }
   }
 
   it('finds nothing wrong after the migration', async () => {
+    const { dataSource, url } = await open()
     await dataSource.runMigrations()
     const { status, stdout } = await runCli(['doctor', '--url', url])
     expect(stdout).toMatch(/^ok +place: table .*\nok +table: /)
@@ -60,6 +54,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
   })
 
   it('finds locks that are held although no run needs them, by the rule of the page', async () => {
+    const { dataSource, examine } = await open()
     await dataSource.runMigrations()
     const { pid } = spawnSync('true')
     const provider = typeOrmLockProvider(dataSource, { lockedBy: `${hostname()}/${pid}` })
@@ -76,6 +71,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
 
   const itOnPostgres = itIf(backend.dialect === 'postgres', 'PostgreSQL, which CockroachDB resembles')
   itOnPostgres('notes that its dialect has never met a real server', async () => {
+    const { dataSource, url } = await open()
     await dataSource.runMigrations()
     const { stdout } = await runCli(['doctor', '--url', url.replace('postgres:', 'cockroachdb:')])
     expect(stdout).toMatch(/\nnote +dialect: the tests have never run on a real cockroachdb server/)
@@ -85,6 +81,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
   const faults = (tableFaults[backend.dialect] ?? []).filter(([fault]) => FAULTS.includes(fault))
   for (const [fault, found, make] of faults) {
     it(`finds, and fixes with the SQL that it prints: ${fault}`, async () => {
+      const { dataSource, url, examine } = await open()
       for (const statement of make) await dataSource.query(statement)
 
       const { status, bad } = await examine()
@@ -100,6 +97,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
   itIf(backend.dialect === 'postgres', 'schemas in a database')(
     'names the flags for a table that is in another schema',
     async () => {
+      const { dataSource, url, examine } = await open()
       await dataSource.query('create schema app')
       await typeOrmLockProvider(dataSource, { schema: 'app' }).table.create()
       const { status, bad } = await examine()
@@ -111,6 +109,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
   )
 
   itIf(installed('faketime'), 'faketime')('finds a clock that differs', async () => {
+    const { dataSource, examine } = await open()
     await dataSource.runMigrations()
     const { status, bad } = await examine({
       under: ['faketime', '-f', '+90s'],

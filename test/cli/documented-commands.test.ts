@@ -3,7 +3,6 @@ import { documents } from '../documentation/documents'
 import { read } from '../project'
 import { runCli } from './built-cli'
 
-const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
 const texts = documents().map(read)
 
 const BLOCK = /^ *```(.*?)\n(.*?)^ *```$/gms
@@ -28,10 +27,6 @@ const commands = [
   ),
 ]
 
-test('the documentation has commands', () => {
-  expect(commands.length).toBeGreaterThan(10)
-})
-
 test.each([...new Set(commands.map((command) => command.split(' ')[0] ?? ''))])(
   'shedlock-orm %s is known to the command line, with the options that the documentation gives it',
   async (name) => {
@@ -45,11 +40,3 @@ test.each([...new Set(commands.map((command) => command.split(' ')[0] ?? ''))])(
     expect(unknown).toEqual([])
   },
 )
-
-test('npm run … is a script of the package', () => {
-  const names = code.flatMap((line) =>
-    [...line.matchAll(/npm run ([a-z][a-z:-]*)/g)].map(([, name = '']) => name),
-  )
-  expect(names.length).toBeGreaterThan(5)
-  expect(names.filter((name) => !(name in scripts))).toEqual([])
-})

@@ -1,13 +1,10 @@
-import type { DataSource } from 'typeorm'
-import { beforeEach, expect, it } from '@jest/globals'
-import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
-import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { migrated, openDatabase } from '../backends/open-database'
+import { expect, it } from '@jest/globals'
+import { availableBackends, describeBackends } from '../backends'
 import { TcpProxy } from '../backends/tcp-proxy'
-import { runCli, startCli, type Finished, type Started } from './built-cli'
-import { itIf } from '../it-if'
 import { eventually } from '../eventually'
+import { itIf } from '../it-if'
+import { startCli, type Started } from './built-cli'
+import { openCli } from './open-cli'
 
 const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
 const LOCK = ['exec', 'job', '--lock-at-most-for', '10m']
@@ -20,29 +17,17 @@ const OTHER_CONNECTIONS: Readonly<Record<string, string>> = {
     'select session_id as id from sys.dm_exec_sessions where database_id = db_id() and session_id <> @@spid',
   mysql: 'select id from performance_schema.processlist where db = database() and id <> connection_id()',
 }
+const node = (script: string): string[] => ['--', process.execPath, '-e', script]
 /** A command that ends when something is written to it. */
 const UNTIL_STOPPED = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
+const FOREVER = node('setInterval(() => 0, 1e6)')
 
 describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
-  let database: TestDatabase
-  let dataSource: DataSource
-  let provider: SqlLockProvider
-
-  beforeEach(async () => {
-    ;({ database, dataSource } = await openDatabase(backend, migrated()))
-    provider = typeOrmLockProvider(dataSource)
-  })
-
-  const node = (script: string): string[] => ['--', process.execPath, '-e', script]
-  const exec = (...args: string[]): Promise<Finished> => runCli(args, { env: { DATABASE_URL: database.url } })
-  const start = (args: readonly string[], script: string, url = database.url): Started =>
-    startCli([...args, ...node(script)], { DATABASE_URL: url })
-  const held = async (): Promise<boolean> => (await provider.table.list()).some((lock) => lock.held)
-
   itIf(backend.dialect in OTHER_CONNECTIONS, 'a server')(
     'frees the lock though the connection broke in the meantime',
     async () => {
-      const { child, up, ended } = start(LOCK, UNTIL_STOPPED)
+      const { dataSource, start, isHeld } = await openCli(backend)
+      const { child, up, ended } = start(...LOCK, ...node(UNTIL_STOPPED))
       await up
       const connections: { id: number }[] = await dataSource.query(OTHER_CONNECTIONS[backend.dialect] ?? '')
       expect(connections).toHaveLength(1)
@@ -52,7 +37,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
         )
       child.stdin.end('stop')
       expect(await ended).toEqual([0, null])
-      expect(await held()).toBe(false)
+      expect(await isHeld()).toBe(false)
     },
   )
 
@@ -60,12 +45,13 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   itIf(backend.dialect === 'postgres', 'a server')(
     'extends and releases its lock on a new connection after the old one stopped answering',
     async () => {
+      const { database, provider, isHeld } = await openCli(backend)
       const url = new URL(database.url)
       const proxy = await TcpProxy.listen(Number(url.port))
       url.port = String(proxy.port)
       try {
         const startBehindProxy = (...options: string[]): Started =>
-          start(['exec', 'job', ...options], UNTIL_STOPPED, url.href)
+          startCli(['exec', 'job', ...options, ...node(UNTIL_STOPPED)], { DATABASE_URL: url.href })
         // Extends its lock, and frees it, by a new connection.
         const first = startBehindProxy('--lock-at-most-for', '7s', '--keep-alive')
         await first.up
@@ -77,7 +63,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
         proxy.silence()
         first.child.stdin.end('stop')
         expect(await first.ended).toEqual([0, null])
-        expect(await held()).toBe(false)
+        expect(await isHeld()).toBe(false)
         // Ends though nobody answers, and at SIGTERM at once; its lock expires.
         const second = startBehindProxy('--lock-at-most-for', '10m')
         await second.up
@@ -85,7 +71,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
         proxy.mute(true)
         second.child.stdin.end('stop')
         expect(await second.ended).toEqual([0, null])
-        expect(await held()).toBe(true)
+        expect(await isHeld()).toBe(true)
         const third = startBehindProxy('--lock-at-most-for', '10m')
         third.child.kill('SIGTERM')
         expect(await third.ended).toEqual([null, 'SIGTERM'])
@@ -99,29 +85,38 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   if (backend !== backends[0]) return
 
   it('runs the command under the lock, frees it, and has its exit code', async () => {
+    const { run, isHeld } = await openCli(backend)
     const script = 'console.log(process.argv.slice(1).join()); process.exitCode = 42'
-    expect(await exec(...LOCK, '--quiet', ...node(script), '--', '-x', 'y z')).toEqual({
+    expect(await run(...LOCK, '--quiet', ...node(script), '--', '-x', 'y z')).toEqual({
       status: 42,
       stdout: '-x,y z\n',
       stderr: '',
     })
-    expect(await held()).toBe(false)
-    const sql = await exec(...LOCK, '--lock-at-least-for', '5m', ...node(''))
-    expect(sql.status).toBe(0)
-    expect(await held()).toBe(true)
+    expect(await isHeld()).toBe(false)
+    // As a shell says of a command that a signal ended, or that is not there.
+    expect((await run(...LOCK, ...node("process.kill(process.pid, 'SIGKILL')"))).status).toBe(137)
+    const missing = await run(...LOCK, '--', '/no/such/command')
+    expect([missing.status, missing.stderr]).toEqual([
+      127,
+      expect.stringContaining('/no/such/command cannot be run'),
+    ])
+    expect(await isHeld()).toBe(false)
+    expect((await run(...LOCK, '--lock-at-least-for', '5m', ...node(''))).status).toBe(0)
+    expect(await isHeld()).toBe(true)
   })
 
   it('skips the command while another process holds the lock, and says so, unless it is --quiet', async () => {
+    const { provider, run } = await openCli(backend)
     await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-    const { status, stdout, stderr } = await exec(...LOCK, ...node('console.log(1)'))
+    const { status, stdout, stderr } = await run(...LOCK, ...node('console.log(1)'))
     expect({ status, stdout }).toEqual({ status: 75, stdout: '' })
     expect(stderr).toMatch(
       /^shedlock-orm: table .*\nshedlock-orm: Lock 'job' is held by \S+ until \S+ .* was skipped/,
     )
-    expect((await exec(...LOCK, '--skipped-exit-code', '0', ...node(''))).status).toBe(0)
-    expect(await exec(...LOCK, '--quiet', ...node(''))).toEqual({ status: 75, stdout: '', stderr: '' })
+    expect((await run(...LOCK, '--skipped-exit-code', '0', ...node(''))).status).toBe(0)
+    expect(await run(...LOCK, '--quiet', ...node(''))).toEqual({ status: 75, stdout: '', stderr: '' })
     // Errors are printed.
-    const failed = await exec(...LOCK, '--quiet', '--table-name', 'other', ...node(''))
+    const failed = await run(...LOCK, '--quiet', '--table-name', 'other', ...node(''))
     expect(failed).toMatchObject({ status: 3, stderr: expect.stringContaining("no lock table 'other'") })
   })
 
@@ -133,49 +128,41 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   ] as const)(
     'with %j and %s, the command ends with %i, and the lock is freed after it',
     async (options, signal, status) => {
+      const { start, isHeld } = await openCli(backend)
       const exits = "for (const each of ['SIGTERM', 'SIGINT']) process.on(each, () => process.exit(7))"
-      // Without a handler, Node.js starts its inspector, and aborts if the process ends meanwhile.
-      const goesOn = "process.on('SIGUSR1', () => undefined)"
-      const { child, up, ended } = start([...LOCK, ...options], `${exits}; ${goesOn}; ${UNTIL_STOPPED}`)
+      const goesOn = "process.on('SIGUSR2', () => console.log('got it'))"
+      const script = `${exits}; ${goesOn}; ${UNTIL_STOPPED}`
+      const { child, up, ended, said } = start(...LOCK, ...options, ...node(script))
       await up
-      expect(await held()).toBe(true)
+      expect(await isHeld()).toBe(true)
       child.kill(signal)
-      // The command has ended by then if the signal was passed on at once.
       if (status === 0) {
-        child.kill('SIGUSR1')
-        await new Promise(setImmediate)
+        // Other signals are passed on at once: if the first one was too, the command has ended.
+        child.kill('SIGUSR2')
+        await eventually(() => expect(said('stdout')).toBe('up\ngot it\n'))
+        expect(await isHeld()).toBe(true)
         child.stdin.end('stop')
       }
       expect(await ended).toEqual([status, null])
-      expect(await held()).toBe(false)
+      expect(await isHeld()).toBe(false)
     },
   )
 
-  it('passes SIGUSR2 on, and goes on', async () => {
-    const prints = "process.on('SIGUSR2', () => console.log('got it'))"
-    const { child, up, ended, said } = start(LOCK, `${prints}; ${UNTIL_STOPPED}`)
-    await up
-    child.kill('SIGUSR2')
-    await eventually(() => expect(said('stdout')).toBe('up\ngot it\n'))
-    expect(await held()).toBe(true)
-    child.stdin.end('stop')
-    expect(await ended).toEqual([0, null])
-  })
-
   it('runs the command and frees its lock though nobody reads what it says', async () => {
-    const { child, up, ended } = start(LOCK, UNTIL_STOPPED)
+    const { start, isHeld } = await openCli(backend)
+    const { child, up, ended } = start(...LOCK, ...node(UNTIL_STOPPED))
     child.stderr.destroy()
     await up
     child.stdin.end('stop')
     expect(await ended).toEqual([0, null])
-    expect(await held()).toBe(false)
+    expect(await isHeld()).toBe(false)
   })
 
   it('stops the command after a release by hand, and reports it', async () => {
-    const forever = node('setInterval(() => 0, 1e6)')
-    const running = exec('exec', 'job', '--lock-at-most-for', '4s', '--keep-alive', ...forever)
-    await eventually(async () => expect(await held()).toBe(true))
-    expect((await exec('release', 'job', '--yes')).status).toBe(0)
+    const { run, isHeld } = await openCli(backend)
+    const running = run('exec', 'job', '--lock-at-most-for', '4s', '--keep-alive', ...FOREVER)
+    await eventually(async () => expect(await isHeld()).toBe(true))
+    expect((await run('release', 'job', '--yes')).status).toBe(0)
     const { status, stderr } = await running
     expect(status).toBe(76)
     expect(stderr).toMatch(/Lock 'job' .* released by hand.* The command is being stopped\.$/m)
@@ -183,29 +170,21 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   })
 
   it('does not begin, and stops what runs, when the lock is over that early', async () => {
-    const forever = node('setInterval(() => 0, 1e6)')
+    const { run } = await openCli(backend)
     const runs = Array.from({ length: 8 }, (_, index) =>
-      exec('exec', `job-${index}`, '--lock-at-most-for', `${20 + 10 * index}ms`, ...forever),
+      run('exec', `job-${index}`, '--lock-at-most-for', `${20 + 10 * index}ms`, ...FOREVER),
     )
     // 3: the database took longer than the lock lasts.
     for (const { status } of await Promise.all(runs)) expect([76, 3]).toContain(status)
   })
 
-  it('has the exit code of a shell for a command that a signal ended, or that is not there', async () => {
-    expect((await exec(...LOCK, ...node("process.kill(process.pid, 'SIGKILL')"))).status).toBe(137)
-    const { status, stderr } = await exec(...LOCK, '--', '/no/such/command')
-    expect(status).toBe(127)
-    expect(stderr).toContain('/no/such/command cannot be run')
-    expect(await held()).toBe(false)
-  })
-
   it('stops the command at the end of --keep-alive-at-most, and not before', async () => {
-    const forever = node('setInterval(() => 0, 1e6)')
+    const { provider, run, isHeld } = await openCli(backend)
     const limited = ['--lock-at-most-for', '4s', '--keep-alive-at-most', '5s']
-    const running = exec('exec', 'job', ...limited, ...forever)
+    const running = run('exec', 'job', ...limited, ...FOREVER)
     // Extended at least once.
     await eventually(async () => {
-      const [lock] = await provider.table.list()
+      const lock = await provider.table.find('job')
       expect((lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)).toBeGreaterThan(5_000)
     })
     const { status, stderr } = await running
@@ -215,6 +194,6 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
         /^shedlock-orm: Lock 'job' .* no longer extended, .*keepAlive\.atMost.* The command is being stopped\.$/m,
       ),
     })
-    expect(await held()).toBe(false)
+    expect(await isHeld()).toBe(false)
   })
 })

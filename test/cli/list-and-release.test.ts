@@ -2,24 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DataSource } from 'typeorm'
-import { beforeEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import type { DialectName } from '../../src/sql/dialects'
 import type { LockRecord } from '../../src/sql/records'
-import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
-import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { migrated, openDatabase } from '../backends/open-database'
+import { availableBackends, describeBackends } from '../backends'
 import { HOSTILE_LOCK_NAMES } from '../sql/quoting-modes'
-import {
-  ALL_PACKAGES,
-  builtCli,
-  projectWith,
-  runCli,
-  startCli,
-  type Finished,
-  type RunOptions,
-} from './built-cli'
+import { ALL_PACKAGES, builtCli, projectWith, runCli } from './built-cli'
+import { openCli } from './open-cli'
 
 /** Somewhere else, with the packages of this project. */
 const project = projectWith(ALL_PACKAGES)
@@ -56,10 +45,9 @@ const DRIVERS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
 
 describeBackends(backends)('the drivers of a project on $name', (backend) => {
   it.each(DRIVERS[backend.dialect] ?? [])('%s is all that a command needs', async (driver) => {
-    const { database, dataSource } = await openDatabase(backend, migrated())
-    const provider = typeOrmLockProvider(dataSource)
+    const { env, provider } = await openCli(backend)
     const cwd = projectWith(driver)
-    const run = (...args: readonly string[]) => runCli(args, { cwd, env: { DATABASE_URL: database.url } })
+    const run = (...args: readonly string[]) => runCli(args, { cwd, env })
     expect((await run('doctor')).stdout).toContain('\n0 errors, ')
     const [name = '', ...others] = HOSTILE_LOCK_NAMES
     for (const each of HOSTILE_LOCK_NAMES) await provider.lock({ name: each, lockAtMostFor: '1h' })
@@ -69,8 +57,8 @@ describeBackends(backends)('the drivers of a project on $name', (backend) => {
   })
 
   it('a missing one is named', async () => {
-    const { database } = await openDatabase(backend)
-    const { status, stderr } = await runCli(['list', '--url', database.url], { cwd: projectWith() })
+    const { env } = await openCli(backend, {})
+    const { status, stderr } = await runCli(['list'], { cwd: projectWith(), env })
     expect(status).toBe(3)
     expect(stderr).toMatch(
       /^shedlock-orm: There is no driver for this database in .* – install [@\w/-]+( or [@\w/-]+)*, or use .*\n$/,
@@ -87,7 +75,7 @@ describeBackends(backends.filter(({ name }) => name === 'mysql' || name === 'mar
   'the parameters of a URL for TLS on $name',
   (backend) => {
     it.each(TLS)('%s: exit status %i', async (parameters, status) => {
-      const { database } = await openDatabase(backend, migrated())
+      const { database } = await openCli(backend)
       expect(await runCli(['list', '--url', `${database.url}?${parameters}`])).toMatchObject({ status })
     })
   },
@@ -97,38 +85,24 @@ const sqlite = backends.filter(({ name }) => name === 'sqlite')
 
 // What commands print is the same on each database. That a release is of the lock that was seen is in test/web/lock-page.test.ts too.
 describeBackends(sqlite)('list and release on $name', (backend) => {
-  let database: TestDatabase
-  let dataSource: DataSource
-  let provider: SqlLockProvider
-
-  beforeEach(async () => {
-    ;({ database, dataSource } = await openDatabase(backend, migrated()))
-    provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
-  })
-
-  const run = (args: readonly string[], options?: RunOptions): Promise<Finished> =>
-    runCli([...args, '--url', database.url], options)
-
-  const held = async (name: string): Promise<boolean | undefined> =>
-    (await provider.table.list()).find((lock) => lock.name === name)?.held
-
   it('lists the locks and their holders', async () => {
-    expect((await run(['list'])).stdout).toBe('There are no locks.\n')
+    const { provider, run } = await openCli(backend)
+    expect((await run('list')).stdout).toBe('There are no locks.\n')
     await provider.lock({ name: 'report', lockAtMostFor: '90m' })
     const free = await provider.lock({ name: 'cleanup', lockAtMostFor: '1h' })
     await free?.unlock()
 
-    const { status, stdout } = await run(['list'])
+    const { status, stdout } = await run('list')
     expect(status).toBe(0)
     expect(stdout).toMatch(
       /^NAME +STATE +LAST RUN +OWNER +TOOK +NEXT DUE +LOCKED AT +LOCK UNTIL\nreport +running for \d+m?s of 1h 30m +host-1\/42 .*\ncleanup +idle +unlocked \d+m?s ago +host-1\/42 +\d+m?s /,
     )
-    expect((await run(['list', '--held'])).stdout).not.toContain('cleanup')
+    expect((await run('list', '--held')).stdout).not.toContain('cleanup')
     await (await provider.lock({ name: 'vacuum', lockAtMostFor: '1h' }))?.unlock({ outcome: 'failed' })
-    const trouble = (await run(['list'])).stdout.split('\n').slice(1, -1)
+    const trouble = (await run('list')).stdout.split('\n').slice(1, -1)
     expect(trouble.map((line) => line.split(' ')[0])).toEqual(['vacuum', 'report', 'cleanup'])
 
-    const locks = JSON.parse((await run(['list', '--json'])).stdout) as LockRecord[]
+    const locks = JSON.parse((await run('list', '--json')).stdout) as LockRecord[]
     const { name, held, lockedBy, lockedAt, lockUntil } = (await provider.table.find('report')) ?? {}
     const shown = { name, held, lockedBy, lockedAt, lockUntil }
     expect(locks.find((lock) => lock.name === 'report')).toMatchObject(
@@ -137,18 +111,19 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
   })
 
   it('ends quietly when the reader of the output has gone', async () => {
-    const { child, said } = startCli(['list'], { DATABASE_URL: database.url })
+    const { child, said } = (await openCli(backend)).start('list')
     child.stdout.destroy()
     expect(await once(child, 'close')).toEqual([0, null])
     expect(said('stderr')).toBe('')
   })
 
   it('shows one lock, or says that there is none', async () => {
+    const { provider, run } = await openCli(backend)
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-    expect((await run(['list', 'report'])).stdout).toMatch(
+    expect((await run('list', 'report')).stdout).toMatch(
       /^name +report\nstate +running for \d+m?s of 1h\nowner +host-1\/42\n/,
     )
-    expect(JSON.parse((await run(['list', 'report', '--json'])).stdout)).toMatchObject({
+    expect(JSON.parse((await run('list', 'report', '--json')).stdout)).toMatchObject({
       name: 'report',
       held: true,
     })
@@ -156,13 +131,14 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
       ['reprot', "did you mean 'report'?"],
       ['vacuum', 'check the name:'],
     ] as const)
-      expect(await run(['list', name])).toEqual({
+      expect(await run('list', name)).toEqual({
         ...{ status: 1, stdout: '' },
         stderr: `shedlock-orm: Lock '${name}' was never acquired – ${hint} shedlock-orm list shows all of them.\n`,
       })
   })
 
   it('escapes control characters that other programs wrote, and prints the same value as JSON', async () => {
+    const { dataSource, run } = await openCli(backend)
     const name = 'a\u001b[2J\u202eb\u009b31m\u2028\n9 errors'
     const forEver = `'9999-12-31 23:59:59.999'`
     await dataSource.query(
@@ -176,17 +152,17 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
       ['doctor'],
       ['pause', name, '--duration', '1h', '--reason', 'r'],
     ]) {
-      const { stdout, stderr } = await run(command)
+      const { stdout, stderr } = await run(...command)
       expect(stdout + stderr).toContain(command[0] === 'pause' ? shown.slice(0, 20) : shown)
       expect(stdout + stderr).not.toMatch(/[^\P{Cc}\n]|[\u2028\u202e]|\nok +table|\n9 errors/u)
     }
-    expect((await run(['list'])).stdout).toContain('held for ever')
+    expect((await run('list')).stdout).toContain('held for ever')
     for (const command of [
       ['list', '--json'],
       ['list', '--json', name],
       ['doctor', '--json'],
     ]) {
-      const { stdout } = await run(command)
+      const { stdout } = await run(...command)
       expect(stdout).toContain('a\\u001b[2J\\u202eb\\u009b31m\\u2028\\n9 errors')
       expect(stdout).not.toMatch(/[^\P{Cc}\n]|[\u2028\u202e]/u)
       expect(JSON.stringify(JSON.parse(stdout))).toContain(JSON.stringify(name).slice(1, -1))
@@ -194,23 +170,25 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
   })
 
   it('releases a held lock with --yes', async () => {
+    const { provider, run, isHeld } = await openCli(backend)
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-    expect(await run(['release', 'report', '--yes'])).toMatchObject({ status: 0 })
-    expect(await held('report')).toBe(false)
-    expect((await run(['release', 'report', '--yes'])).stdout).toContain('Nobody holds the lock.')
-    expect((await run(['release', 'other', '--yes'])).status).toBe(1)
+    expect(await run('release', 'report', '--yes')).toMatchObject({ status: 0 })
+    expect(await isHeld('report')).toBe(false)
+    expect((await run('release', 'report', '--yes')).stdout).toContain('Nobody holds the lock.')
+    expect((await run('release', 'other', '--yes')).status).toBe(1)
   })
 
   it('asks before it releases', async () => {
+    const { database, dataSource, provider, run, isHeld } = await openCli(backend)
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-    expect((await run(['release', 'report'])).status).toBe(2)
+    expect((await run('release', 'report')).status).toBe(2)
     const command = [process.execPath, builtCli(), 'release', 'report', '--url', database.url]
     const ask = (typed: string): Promise<number | null> => answerOnTerminal(typed, command)
     const [controlC, controlD] = ['\u0003', '\u0004']
     expect(await ask('n\n')).toBe(1)
     expect(await ask(controlD)).toBe(1)
     expect(await ask(controlC)).toBe(130)
-    expect(await held('report')).toBe(true)
+    expect(await isHeld('report')).toBe(true)
     // A Java service has the same owner in each acquisition, so the end of its lease is all that differs.
     const setUntil = async (year: number): Promise<void> => {
       const literal = `'${year}-01-01 00:00:00'`
@@ -218,9 +196,9 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
     }
     await setUntil(2998)
     expect(await answerOnTerminal('y\n', command, () => setUntil(2999))).toBe(1)
-    expect(await held('report')).toBe(true)
+    expect(await isHeld('report')).toBe(true)
     expect(await ask('y\n')).toBe(0)
-    expect(await held('report')).toBe(false)
+    expect(await isHeld('report')).toBe(false)
   })
 
   // As ts-node/register: a loader that only knows require, with the metadata of decorators, which tsx does not have.
@@ -248,6 +226,7 @@ require.extensions['.ts'] = (module, file) =>
     ],
     ['typeorm-0.3', 'cjs', '', 'exports.promised = Promise.resolve(new DataSource(options))'],
   ])('reads the DataSource of a file: %s, %s', async (typeorm, extension, loader, exported) => {
+    const { database, provider, isHeld } = await openCli(backend)
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     const given = { ...database.typeOrm, synchronize: true, dropSchema: true, logging: true }
     const options = JSON.stringify(given)
@@ -262,6 +241,6 @@ require.extensions['.ts'] = (module, file) =>
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toMatch(/^NAME .*\nreport /)
     // Neither synchronize nor dropSchema was obeyed.
-    expect(await held('report')).toBe(true)
+    expect(await isHeld('report')).toBe(true)
   })
 })

@@ -1,35 +1,17 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DataSource } from 'typeorm'
-import { beforeEach, expect, it } from '@jest/globals'
-import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
-import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { openDatabase } from '../backends/open-database'
+import { expect, it } from '@jest/globals'
+import { availableBackends, describeBackends } from '../backends'
 import { eventually } from '../eventually'
 import { temporaryFolder } from '../temporary-folder'
-import { runCli, startCli, type Finished, type Started } from './built-cli'
+import { openCli } from './open-cli'
 
 const backends = availableBackends().filter(({ name }) => name === 'sqlite')
 const SLOT = ['--slot', '2026-11-21T10:00:00Z']
 
 describeBackends(backends)('pause, resume and check on $name', (backend) => {
-  let database: TestDatabase
-  let dataSource: DataSource
-  let provider: SqlLockProvider
-
-  beforeEach(async () => {
-    ;({ database, dataSource } = await openDatabase(backend))
-    provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
-    await provider.table.create()
-  })
-
-  const run = (...args: readonly string[]): Promise<Finished> =>
-    runCli(args, { env: { DATABASE_URL: database.url } })
-  const start = (...args: readonly string[]): Started => startCli(args, { DATABASE_URL: database.url })
-  const isPaused = async (): Promise<boolean> => (await provider.table.list()).some(({ paused }) => paused)
-
   it('reports which jobs are overdue', async () => {
+    const { provider, run } = await openCli(backend)
     const lock = await provider.lock({ name: 'a=b', lockAtMostFor: '1m', slot: Date.now() - 7_200_000 })
     await lock?.unlock()
     const inTime = await run('check', 'a=b=3h')
@@ -48,6 +30,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
   })
 
   it('reports how the last run ended, and whether it succeeded', async () => {
+    const { dataSource, provider, run } = await openCli(backend)
     const limits = ['check', 'job=1h', '--must-have-succeeded', '--running-at-most', '1ms']
     const end = async (outcome?: 'succeeded' | 'failed'): Promise<void> => {
       await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome })
@@ -78,6 +61,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
   })
 
   it('says what the last run threw, which jobs were missed, and when they are due next', async () => {
+    const { dataSource, provider, run } = await openCli(backend)
     const error = Object.assign(new Error('hunter2'), { code: 'ECONNREFUSED' })
     await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome: 'failed', error })
     expect((await run('list', 'job')).stdout).toMatch(/^last run +failed \d+m?s ago: ECONNREFUSED$/m)
@@ -112,6 +96,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
   })
 
   it('warns of a time in the future', async () => {
+    const { dataSource, provider, run } = await openCli(backend)
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m', slot: Date.now() })
     await lock?.unlock()
     const calm = await run('list', 'job')
@@ -130,6 +115,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
   })
 
   it('pauses a job and resumes it', async () => {
+    const { run, isPaused } = await openCli(backend)
     const pause = ['pause', 'job', '--duration', '8h', '--reason', 'migration', '--paused-by', 'ann']
     expect((await run(...pause)).stdout).toMatch(
       /^name +job\nstate +paused, .* left\nlast run +never\nowner +paused by ann: migration\nlocked at +never\n/,
@@ -161,6 +147,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
   })
 
   it('does not pause a run in progress, unless it may wait', async () => {
+    const { provider, run, isPaused } = await openCli(backend)
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
     const pause = ['pause', 'job', '--duration', '8h', '--reason', 'migration']
     const refused = await run(...pause)
@@ -173,6 +160,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
   })
 
   it('waits for the lock, and does once what succeeded', async () => {
+    const { provider, run, start } = await openCli(backend)
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m', slot: 5_000 })
     const exec = ['exec', 'job', '--wait', '1m', ...SLOT, '--']
     const { ended, said } = start(...exec, 'sh', '-c', 'exit 4')
@@ -193,6 +181,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
   })
 
   it('stops waiting when it is told to', async () => {
+    const { provider, run, start } = await openCli(backend)
     await provider.lock({ name: 'job', lockAtMostFor: '1m' })
     const { child, ended, said } = start('exec', 'job', '--wait', '1m', '--', 'true')
     await eventually(() => expect(said('stderr')).toContain('waiting for'))

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
@@ -102,121 +102,114 @@ export default defineConfig({ schema: 'schema.prisma', datasource: { url: env('A
   })
 })
 
-describe('a database that is not named', () => {
-  it.each<[string, Record<string, string>, RegExp]>([
-    [
-      'but set in .env',
-      { '.env': 'DATABASE_URL=file:x' },
-      /--data-source\. \.env sets it: add --env \.env\.\n$/,
-    ],
-    [
-      'but set in .env as schema.prisma names it',
-      {
+const SCHEMA = 'datasource db {\n  provider = "postgresql"\n  url = env("PG")\n}'
+const CONFIG = "import { env } from 'prisma/config'\nexport default { datasource: { url: env('PG') } }"
+const ENUM = 'enum Unsupported { A }\nexport const x: Unsupported = Unsupported.A'
+const NOT_COMPILED =
+  "throw Object.assign(new Error('Unable to compile TypeScript:\\n data-source.ts(1,1)'), { name: 'TSError' })"
+const NO_ERROR = 'throw Object.assign(Object.create(null), { diagnosticCodes: [2322] })'
+/** Like ts-node: it compiles what is required, and reports its own errors. */
+const loader = (body: string): string => `require.extensions['.ts'] = () => { ${body} }`
+
+interface Refused {
+  readonly files?: Readonly<Record<string, string>>
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly status?: number
+}
+const ENV_FILE = ['--env', '.env']
+const DATA_SOURCE = ['-d', 'data-source.ts']
+
+it.each<[string, Refused, RegExp]>([
+  [
+    'a database that is not named, but set in .env',
+    { files: { '.env': 'DATABASE_URL=file:x' } },
+    /--data-source\. \.env sets it: add --env \.env\.\n$/,
+  ],
+  [
+    'a database that is not named, but set in .env as schema.prisma names it',
+    { files: { '.env': 'PG=file:x', 'schema.prisma': SCHEMA } },
+    /set --url, DATABASE_URL or PG in the environment .* \.env sets it: add --env \.env\.\n$/,
+  ],
+  [
+    'a database that is not named, but set in .env as prisma.config.ts names it',
+    {
+      files: {
         '.env': 'PG=file:x',
-        'schema.prisma': 'datasource db {\n  provider = "postgresql"\n  url = env("PG")\n}',
+        'schema.prisma': SCHEMA.replace(/ *url .*\n/, ''),
+        'prisma.config.ts': CONFIG,
       },
-      /set --url, DATABASE_URL or PG in the environment .* \.env sets it: add --env \.env\.\n$/,
-    ],
-    [
-      'but set in .env as prisma.config.ts names it',
-      {
-        '.env': 'PG=file:x',
-        'schema.prisma': 'datasource db {\n  provider = "postgresql"\n}',
-        'prisma.config.ts':
-          "import { env } from 'prisma/config'\nexport default { datasource: { url: env('PG') } }",
+    },
+    /DATABASE_URL or PG in the environment .* \.env sets it: add --env \.env\.\n$/,
+  ],
+  [
+    'a database that is not named, with a .env without it',
+    { files: { '.env': 'OTHER=1' } },
+    /or --data-source\.\n$/,
+  ],
+  [
+    'a prisma.config.ts that cannot be loaded',
+    { files: { 'prisma.config.ts': 'throw new Error("no way")', 'schema.prisma': '' } },
+    /prisma\.config\.ts cannot be loaded: .*no way/,
+  ],
+  [
+    'a variable of a file that refers to one that is missing',
+    { files: { '.env': 'OTHER=${B}\nDATABASE_URL=file:${HOST_}' }, args: ENV_FILE },
+    /The URL refers to HOST_, which neither the environment nor the file/,
+  ],
+  [
+    'a variable of a file that refers to itself',
+    { files: { '.env': 'DATABASE_URL=file:${B}\nB=${DATABASE_URL}' }, args: ENV_FILE },
+    /refers to DATABASE_URL/,
+  ],
+  [
+    'a variable that differs from that of the file',
+    {
+      files: { '.env': 'PG=postgres://one.example/app', 'schema.prisma': SCHEMA },
+      ...{ args: ENV_FILE, env: { PG: 'postgres://other.example/app' } },
+    },
+    /^shedlock-orm: PG of the environment and PG of \.env may mean two databases – set only one of them\.\n$/,
+  ],
+  [
+    'libsql without its package',
+    { args: ['--url', 'libsql://db.example'], status: 3 },
+    /install @libsql\/client, or use --data-source/,
+  ],
+  [
+    'a DataSource in TypeScript without a loader',
+    { files: { 'data-source.ts': ENUM }, args: DATA_SOURCE },
+    /TypeScript needs a loader, such as NODE_OPTIONS/,
+  ],
+  [
+    'a DataSource in TypeScript whose loader failed',
+    { files: { 'data-source.ts': ENUM, 'ts-node.cjs': loader(NOT_COMPILED) }, args: DATA_SOURCE },
+    /cannot be loaded: Unable to compile TypeScript: data-source\.ts\(1,1\)\n$/,
+  ],
+  [
+    'a DataSource in TypeScript whose loader throws what is not an error',
+    { files: { 'data-source.ts': ENUM, 'ts-node.cjs': loader(NO_ERROR) }, args: DATA_SOURCE },
+    /cannot be loaded: .*diagnosticCodes: \[ 2322 \]/,
+  ],
+  [
+    'a DataSource in TypeScript whose loader does not load ES modules',
+    {
+      files: {
+        'package.json': '{"type":"module"}',
+        'data-source.ts': 'export const x: number = enum',
+        'ts-node.cjs': '',
       },
-      /DATABASE_URL or PG in the environment .* \.env sets it: add --env \.env\.\n$/,
-    ],
-    ['in a .env without it', { '.env': 'OTHER=1' }, /or --data-source\.\n$/],
-    [
-      'as prisma.config.ts cannot be loaded',
-      { 'prisma.config.ts': 'throw new Error("no way")', 'schema.prisma': '' },
-      /prisma\.config\.ts cannot be loaded: .*no way/,
-    ],
-  ])('is reported, %s', async (_, files, message) => {
-    const folder = projectWith('prisma')
-    write(folder, files)
-    const { status, stderr } = await runCli(['list'], { cwd: folder })
-    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringMatching(message) })
-  })
-
-  it.each([
-    [
-      'OTHER=${B}\nDATABASE_URL=file:${HOST_}',
-      /The URL refers to HOST_, which neither the environment nor the file/,
-    ],
-    ['DATABASE_URL=file:${B}\nB=${DATABASE_URL}', /refers to DATABASE_URL/],
-  ])('is reported, if the variables of a file do not make it: %j', async (text, message) => {
-    const folder = projectWith()
-    write(folder, { '.env': text })
-    const { status, stderr } = await runCli(['list', '--env', '.env'], { cwd: folder })
-    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringMatching(message) })
-  })
-
-  it('is not looked for in another place if a variable differs from that of the file', async () => {
-    const folder = projectWith()
-    write(folder, {
-      '.env': 'PG=postgres://one.example/app',
-      'schema.prisma': 'datasource db {\n  provider = "postgresql"\n  url = env("PG")\n}',
-    })
-    const env = { PG: 'postgres://other.example/app' }
-    expect(await runCli(['list', '--env', '.env'], { cwd: folder, env })).toMatchObject({
-      status: 2,
-      stderr:
-        'shedlock-orm: PG of the environment and PG of .env may mean two databases – set only one of them.\n',
-    })
-  })
-
-  it('is refused at libsql without its package, with what to install', async () => {
-    expect(await runCli(['list', '--url', 'libsql://db.example'], { cwd: projectWith() })).toMatchObject({
-      status: 3,
-      stderr: expect.stringContaining('install @libsql/client, or use --data-source'),
-    })
-  })
-})
-
-describe('a DataSource in TypeScript that cannot be loaded', () => {
-  /** Like ts-node: it compiles what is required, and reports its own errors. */
-  const loader = (body: string): string => `require.extensions['.ts'] = () => { ${body} }`
-
-  it.each([
-    ['no loader', undefined, /TypeScript needs a loader, such as NODE_OPTIONS/],
-    [
-      'a loader that failed',
-      loader(
-        "throw Object.assign(new Error('Unable to compile TypeScript:\\n data-source.ts(1,1)'), { name: 'TSError' })",
-      ),
-      /cannot be loaded: Unable to compile TypeScript: data-source\.ts\(1,1\)\n$/,
-    ],
-    [
-      'a loader that throws what is not an error',
-      loader('throw Object.assign(Object.create(null), { diagnosticCodes: [2322] })'),
-      /cannot be loaded: .*diagnosticCodes: \[ 2322 \]/,
-    ],
-  ])('is reported with its reason: %s', async (_, text, message) => {
-    const folder = projectWith()
-    write(folder, {
-      'package.json': '{}',
-      'data-source.ts': 'enum Unsupported { A }\nexport const x: Unsupported = Unsupported.A',
-      ...(text !== undefined && { 'ts-node.js': text }),
-    })
-    const env = text === undefined ? {} : { NODE_OPTIONS: `--require ${join(folder, 'ts-node.js')}` }
-    const { status, stderr } = await runCli(['list', '-d', 'data-source.ts'], { cwd: folder, env })
-    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringMatching(message) })
-  })
-
-  it('is reported with its reason: a loader that does not load ES modules', async () => {
-    const folder = projectWith()
-    write(folder, {
-      'package.json': '{"type":"module"}',
-      'data-source.ts': 'export const x: number = enum',
-      'ts-node.cjs': '',
-    })
-    const env = { NODE_OPTIONS: `--require ${join(folder, 'ts-node.cjs')}` }
-    const { stderr } = await runCli(['list', '-d', 'data-source.ts'], { cwd: folder, env })
+      args: DATA_SOURCE,
+    },
     // A newer Node.js loads TypeScript by itself.
-    expect(stderr).toMatch(
-      'typescript' in process.features ? /cannot be loaded/ : /does not load ES modules: use .*tsx/,
-    )
-  })
-})
+    'typescript' in process.features ? /cannot be loaded/ : /does not load ES modules: use .*tsx/,
+  ],
+])(
+  'the command line refuses, with its reason: %s',
+  async (_, { files = {}, args = [], env, status = 2 }, message) => {
+    const folder = projectWith('prisma')
+    write(folder, { 'package.json': '{}', ...files })
+    const loaded = 'ts-node.cjs' in files ? { NODE_OPTIONS: `--require ${join(folder, 'ts-node.cjs')}` } : {}
+    const answer = await runCli(['list', ...args], { cwd: folder, env: { ...env, ...loaded } })
+    expect(answer).toEqual({ status, stdout: '', stderr: expect.stringMatching(message) })
+  },
+)

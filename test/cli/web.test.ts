@@ -1,21 +1,15 @@
 import { createServer } from 'node:net'
 import { userInfo } from 'node:os'
 import { expect, it } from '@jest/globals'
-import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
-import { migrated, openDatabase } from '../backends/open-database'
 import { listening } from '../listening'
 import { runCli, startCli } from './built-cli'
+import { openCli } from './open-cli'
 
 describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
   'the page of the command line on $name',
   (backend) => {
-    async function newTable() {
-      const { database, dataSource } = await openDatabase(backend, migrated())
-      return { provider: typeOrmLockProvider(dataSource), env: { DATABASE_URL: database.url } }
-    }
-
     /** @returns the address that it prints */
     async function serve(env: Record<string, string>, ...args: string[]) {
       const { child, up, ended, said } = startCli(['web', ...args], env)
@@ -32,7 +26,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
       })
 
     it('serves the page to whoever has its address, until Ctrl-C', async () => {
-      const { provider, env } = await newTable()
+      const { provider, env } = await openCli(backend)
       const { address, child, ended, said } = await serve(env, 'job=1h', '--title', 'Shop, production')
       expect(said('stderr')).toMatch(
         /^shedlock-orm: Shop, production\nshedlock-orm: table shedlock, database .*sqlite\n/,
@@ -58,7 +52,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
     })
 
     it('changes locks with --write, on the port that it is given', async () => {
-      const { provider, env } = await newTable()
+      const { provider, env } = await openCli(backend)
       const { address } = await serve(env, '--write', '--port', '0')
       expect((await post(address)).status).toBe(303)
       expect((await provider.table.find('job'))?.lockedBy).toContain(`paused by ${userInfo().username}@`)
@@ -76,7 +70,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
     })
 
     it('reports what is wrong before it serves anything', async () => {
-      const { env } = await newTable()
+      const { env } = await openCli(backend)
       expect((await runCli(['web', 'job=25'], { env })).status).toBe(2)
       expect((await runCli(['web', '--port', 'x'], { env })).status).toBe(2)
       const missing = await runCli(['web', '--table-name', 'other'], { env })

@@ -2,16 +2,16 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DataSource } from 'typeorm'
-import { beforeEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/dialects'
 import type { LockTableOptions } from '../../src/sql/names'
 import { tableDefinition } from '../../src/sql/table/definition'
 import { describePlace } from '../../src/sql/table/place'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { openDatabase } from '../backends/open-database'
 import { root } from '../project'
 import { ALL_PACKAGES, projectWith, runCli } from './built-cli'
+import { openCli } from './open-cli'
 
 const PAUSE = ['pause', 'job', '--duration', '8h', '--reason', 'r']
 const UNKNOWN = "shedlock-orm: Lock 'job' has never been acquired – check the name of the job.\n"
@@ -23,32 +23,29 @@ execFileSync(join(root, 'node_modules/esbuild/bin/esbuild'), [
   ...['--bundle', '--packages=external', '--platform=node', '--log-level=error'],
 ])
 
-// test/sql/table-place.test.ts reads the place on every database. Of these, one has schemas and a server, the other has neither.
+// Of these, one has schemas and a server, the other has neither.
 const backends = availableBackends().filter(({ name }) => name === 'sqlite' || name === 'postgres')
 
 describeBackends(backends)('which table a command works on, on $name', (backend) => {
-  let database: TestDatabase
-  let dataSource: DataSource
-
-  beforeEach(async () => {
-    ;({ database, dataSource } = await openDatabase(backend))
-    for (const tableName of ['shedlock', 'job_locks'])
-      await typeOrmLockProvider(dataSource, { tableName }).table.create()
-  })
-
-  const run = (...args: readonly string[]) => runCli(args, { env: { DATABASE_URL: database.url } })
-  const isPaused = async (tableName: string): Promise<boolean> => {
-    const lock = await typeOrmLockProvider(dataSource, { tableName }).table.find('job')
-    return lock?.paused ?? false
+  const open = async () => {
+    const opened = await openCli(backend, {})
+    const tableOf = (tableName: string, schema?: string) =>
+      typeOrmLockProvider(opened.dataSource, { tableName, schema }).table
+    for (const name of ['shedlock', 'job_locks']) await tableOf(name).create()
+    const place = async (tableName: string, schema?: string) => ({
+      ...(await tableOf(tableName, schema).place()),
+      ...(backend.name === 'sqlite' ? {} : { server: new URL(opened.database.url).host }),
+    })
+    return {
+      ...opened,
+      place,
+      line: async (tableName: string, schema?: string): Promise<string> =>
+        `shedlock-orm: ${describePlace(await place(tableName, schema))}\n`,
+    }
   }
-  const place = async (tableName: string, schema?: string) => ({
-    ...(await typeOrmLockProvider(dataSource, { tableName, schema }).table.place()),
-    ...(backend.name === 'sqlite' ? {} : { server: new URL(database.url).host }),
-  })
-  const line = async (table: string, schema?: string): Promise<string> =>
-    `shedlock-orm: ${describePlace(await place(table, schema))}\n`
 
   it('is printed before a command changes it, and is part of its JSON', async () => {
+    const { run, line, place } = await open()
     const shedlock = await line('shedlock')
     expect(await run(...PAUSE)).toMatchObject({ status: 0, stderr: shedlock + UNKNOWN })
     expect((await run('resume', 'job')).stderr).toBe(shedlock)
@@ -79,6 +76,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
 
   if (backend.name === 'postgres') {
     it('is printed with its schema if a search path found it', async () => {
+      const { database, dataSource, run, line } = await open()
       await dataSource.query('create schema app')
       const url = `${database.url}?options=${encodeURIComponent('-c search_path=app,public')}`
       expect((await run(...PAUSE, '--url', url)).stderr).toContain(await line('shedlock', 'public'))
@@ -91,6 +89,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
     })
 
     it('and a password that is a word of JSON does not change what is printed', async () => {
+      const { database, run } = await open()
       await run(...PAUSE)
       for (const password of ['true', 'paused', 'job ']) {
         const url = new URL(database.url)
@@ -103,13 +102,13 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
     return
   }
 
-  const createTable = async (names: LockTableOptions): Promise<void> => {
+  const createTable = async (dataSource: DataSource, names: LockTableOptions): Promise<void> => {
     await dataSource.query(`drop table if exists ${names.tableName}`)
     for (const statement of tableDefinition(dialects[backend.dialect], names).up)
       await dataSource.query(statement)
   }
   /** Writes the file of a DataSource, with options that are code. */
-  const fileOf = (options: string): string => {
+  const fileOf = ({ typeOrm }: TestDatabase, options: string): string => {
     const file = join(project, 'data-source.cjs')
     writeFileSync(
       file,
@@ -117,42 +116,46 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
 setInterval(() => undefined, 1e6)
 const { DataSource } = require('typeorm')
 const { shedLockEntity } = require('./shedlock-typeorm.cjs')
-module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, ${options} })`,
+module.exports = new DataSource({ ...${JSON.stringify(typeOrm)}, ${options} })`,
     )
     return file
   }
 
   it('is the table of the entity in the file of the DataSource, unless flags name another', async () => {
+    const { dataSource, database, line, isPaused } = await open()
     const names = { tableName: 'job_locks', columnNames: { lockUntil: 'until' } }
-    await createTable(names)
-    const file = fileOf(`entities: [shedLockEntity(${JSON.stringify(names)})]`)
+    await createTable(dataSource, names)
+    const file = fileOf(database, `entities: [shedLockEntity(${JSON.stringify(names)})]`)
     const { status, stderr } = await runCli([...PAUSE, '-d', file])
     expect({ status, stderr }).toEqual({ status: 0, stderr: (await line('job_locks')) + UNKNOWN })
-    expect(await isPaused('shedlock')).toBe(false)
+    expect(await isPaused()).toBe(false)
     const flags = ['-d', file, '--table-name', 'shedlock', '--column-names', 'lockUntil=lock_until']
     expect(await runCli([...PAUSE, ...flags])).toMatchObject({ status: 0 })
-    expect(await isPaused('shedlock')).toBe(true)
+    expect(await isPaused()).toBe(true)
   })
 
   it('has the entityPrefix of the DataSource, and is the first of several entities', async () => {
+    const { dataSource, database, line } = await open()
     const second = { tableName: 'locks', columnNames: { lockUntil: 'until' } }
-    await createTable({ tableName: 'job_shedlock' })
-    await createTable({ ...second, tableName: 'job_locks' })
+    await createTable(dataSource, { tableName: 'job_shedlock' })
+    await createTable(dataSource, { ...second, tableName: 'job_locks' })
     const entities = `[shedLockEntity(${JSON.stringify(second)}), shedLockEntity()]`
-    const file = fileOf(`entityPrefix: 'job_', entities: ${entities}`)
+    const file = fileOf(database, `entityPrefix: 'job_', entities: ${entities}`)
     const stderr = async (...flags: string[]) => (await runCli([...PAUSE, '-d', file, ...flags])).stderr
     expect(await stderr()).toBe((await line('job_shedlock')) + UNKNOWN)
     expect(await stderr('--table-name', 'locks')).toBe((await line('job_locks')) + UNKNOWN)
   })
 
   it('is said by doctor to be a guess where the DataSource has no entity', async () => {
+    const { database, dataSource } = await open()
     await dataSource.query('drop table shedlock')
-    expect((await runCli(['doctor', '-d', fileOf('')])).stdout).toMatch(
+    expect((await runCli(['doctor', '-d', fileOf(database, '')])).stdout).toMatch(
       /^note +place: looked for .* – the DataSource has no shedLockEntity/,
     )
   })
 
   it('is refused when two places are given', async () => {
+    const { database, run, line, isPaused } = await open()
     const file = join(project, '.env')
     const other = 'postgres://app:hunter2@other.example/app'
     writeFileSync(file, `DATABASE_URL=${other}\n`)
@@ -167,7 +170,7 @@ module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, ${opti
         stdout: '',
         stderr: `shedlock-orm: ${message} may mean two databases – set only one of them.\n`,
       })
-    expect(await isPaused('shedlock')).toBe(false)
+    expect(await isPaused()).toBe(false)
     writeFileSync(file, `DATABASE_URL=${database.url}\nOTHER=1\n`)
     expect((await run('list', '--env', file, '--url', database.url)).status).toBe(0)
     // What is named wins over what is exported.

@@ -32,7 +32,7 @@ it.each(all)('the links of %s lead somewhere', (document) => {
 })
 
 /** Folders and files that a text names as code, and those of src that the page about the architecture draws. */
-it.each(all)('the paths that %s names are there', (document) => {
+it.each([...all, 'test/documentation/features.md'])('the paths that %s names are there', (document) => {
   const whole = read(document)
   const named = text(document).matchAll(/`((?:src|test|docs|scripts|site|bench|examples)\/[\w./-]+)`/g)
   const drawn = whole.matchAll(/^ .* {2}((?:core|sql|typeorm|prisma)\/[\w-]+\.ts)/gm)

@@ -27,19 +27,6 @@ describe('docs/works-with.md', () => {
     expect({ stderr: status === 0 ? '' : stderr }).toEqual({ stderr: '' })
   })
 
-  it('calls those databases written whose dialects have never met a server', () => {
-    const [, written = ''] = /^\*\*Written,\*\* and never run: ([^.]+)\./m.exec(worksWith) ?? []
-    const untried = Object.values(dialects).filter(({ untried }) => untried)
-    expect(written.split(', ')).toHaveLength(untried.length)
-  })
-
-  it.each([...worksWith.matchAll(/^- \*\*(\S.*?)\*\* \(.*; run\)/gm)].map(([, ...cells]) => cells))(
-    'has run on %s, as it says',
-    (server = '') => {
-      expect(worksWith).toMatch(new RegExp(`^- \\*\\*${server}\\*\\*.*: .*\\d`, 'm'))
-    },
-  )
-
   // The page describes those of CockroachDB and SQLite in words.
   it.each(Object.keys(dialects).filter((name) => !/cockroachdb|sqlite/.test(name)))(
     'lists the errors after which %s is asked again',

@@ -1,6 +1,13 @@
 import 'reflect-metadata'
-import { Module, type INestApplicationContext, type ModuleMetadata, type Provider } from '@nestjs/common'
+import {
+  Logger,
+  Module,
+  type INestApplicationContext,
+  type ModuleMetadata,
+  type Provider,
+} from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
+import { jest } from '@jest/globals'
 import type { ShedLockModuleOptions } from '../../src/nestjs/shed-lock-module-options'
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { afterTest } from '../after-test'
@@ -24,3 +31,15 @@ export const startWith = (options: ShedLockModuleOptions, ...providers: Provider
     imports: [ShedLockModule.forRoot({ defaultLockAtLeastFor: 0, ...options })],
     providers,
   })
+
+/** What Nest and the module log during the test, each line after its level. */
+export function loggedLines(): string[] {
+  const lines: string[] = []
+  const spies = (['log', 'debug', 'warn', 'error'] as const).map((level) =>
+    jest.spyOn(Logger.prototype, level).mockImplementation((message: unknown) => {
+      lines.push(`${level} ${String(message).replace(/\d+ ms/, '0 ms')}`)
+    }),
+  )
+  afterTest(() => spies.forEach((spy) => spy.mockRestore()))
+  return lines
+}

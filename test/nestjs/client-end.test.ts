@@ -85,6 +85,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
       await Promise.all([application.close(), application.close()])
       expect(await settled).toEqual([{ status: 'fulfilled', value: [{ name: 'job' }] }])
       expect(await typeOrmLockProvider(other).lock(JOB)).toBeDefined()
+      expect(await jobs.run(() => Promise.resolve('ran'))).toBeUndefined()
       expect(client.isInitialized).toBe(false)
     })
   },

@@ -71,17 +71,6 @@ describe('@SchedulerLock beside @Cron, with cronTime', () => {
     expect(byHand).toEqual({ executed: true, value: 'ran' })
   })
 
-  test('runs by hand without its slot, and says whether it ran', async () => {
-    const provider = new InMemoryLockProvider()
-    const jobs = await start(provider, CronTime)
-    await Promise.resolve(jobs.inside())
-    expect(await Promise.resolve(jobs.inside())).toBeUndefined()
-    expect(await runNow(() => jobs.inside())).toEqual({ executed: true, value: 'ran' })
-    const other = await provider.lock({ name: 'inside', lockAtMostFor: '1m' })
-    expect(await runNow(() => jobs.inside())).toMatchObject({ executed: false, reason: 'held' })
-    await other?.unlock()
-  })
-
   test('has a slot of its own, or none', async () => {
     const jobs = await start(new InMemoryLockProvider(), CronTime)
     expect(await inTurn(jobs, 'byHandToo', 'byHandToo')).toEqual(['ran', 'ran'])
@@ -175,16 +164,14 @@ describe('@SchedulerLock with catchUp', () => {
 
   test('does not run a method without a lock that overrides the locked one', async () => {
     let ran = 0
-    class Locked {
+    const locked = SchedulerLock({
+      name: 'overridden',
+      lockAtMostFor: '1m',
+      catchUp: '25h',
+    }) as MethodDecorator
+    class Unlocked extends jobWith(Cron('0 3 * * *'), locked) {
       @Cron('0 3 * * *')
-      @SchedulerLock({ name: 'overridden', lockAtMostFor: '1m', catchUp: '25h' })
-      nightly(): void {
-        ran++
-      }
-    }
-    class Unlocked extends Locked {
-      @Cron('0 3 * * *')
-      override nightly(): void {
+      override run(): void {
         ran++
       }
     }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { applyDecorators, Injectable, SetMetadata, type Provider } from '@nestjs/common'
+import { Injectable, type Provider } from '@nestjs/common'
 import { Interval, ScheduleModule } from '@nestjs/schedule'
 import { describe, expect, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
@@ -12,13 +12,6 @@ import { jobClassWith, type JobClass, type MakeJob } from './job-class'
 
 const every5Milliseconds = Interval(5)
 const lock = SchedulerLock({ name: 'job' }) as MethodDecorator
-/** How the decorators can be beside each other, the uppermost first. Nest's own combinations are for legacy decorators. */
-const COMBINED: Readonly<Record<string, readonly MethodDecorator[]>> = {
-  '@SchedulerLock between others': [SetMetadata('a', 1), lock, every5Milliseconds, SetMetadata('b', 2)],
-  'applyDecorators(Interval, SchedulerLock)': [applyDecorators(every5Milliseconds, lock)],
-  'applyDecorators(SchedulerLock, Interval)': [applyDecorators(lock, every5Milliseconds)],
-}
-
 interface Noting {
   /** Every run notes its lock. */
   ranUnder?: (string | undefined)[]
@@ -34,13 +27,11 @@ function jobs(kind: string): readonly (readonly [how: string, job: JobClass, pro
   const below = make([lock, every5Milliseconds], note)
   const above = make([every5Milliseconds, lock], note)
   const callsSuper = (self: object): unknown => (above.prototype as InstanceType<JobClass>).run.call(self)
-  const combined = kind === 'legacy' ? Object.entries(COMBINED) : []
   return [
     ['@SchedulerLock @Interval', below],
     ['@Interval @SchedulerLock', above],
     ['@SchedulerLock @Interval, made by a factory', below, { provide: below, useFactory: () => new below() }],
     ['@Interval @SchedulerLock, as a value', above, { provide: above, useValue: new above() }],
-    ...combined.map(([how, decorators]) => [how, make(decorators, note)] as const),
     ['inherited', class extends above {}],
     ['overridden and locked again', make([every5Milliseconds, lock], note, below)],
     ['overridden, calls super', make([every5Milliseconds], callsSuper, above)],

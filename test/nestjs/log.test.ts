@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common'
 import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
@@ -10,18 +9,11 @@ import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { ShedLockLifecycle } from '../../src/nestjs/shed-lock-lifecycle'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
-import { startApplication } from './application'
-
-const LEVELS = ['log', 'debug', 'warn', 'error'] as const
+import { loggedLines, startApplication } from './application'
 
 let lines: string[]
 beforeEach(() => {
-  lines = []
-  for (const level of LEVELS)
-    jest.spyOn(Logger.prototype, level).mockImplementation((message: unknown) => {
-      lines.push(`${level} ${String(message).replace(/\d+ ms/, '0 ms')}`)
-    })
-  afterTest(() => jest.restoreAllMocks())
+  lines = loggedLines()
 })
 
 class Jobs {

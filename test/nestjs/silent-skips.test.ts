@@ -1,14 +1,13 @@
-import { Logger, Module } from '@nestjs/common'
+import { Module } from '@nestjs/common'
 import { Cron, ScheduleModule } from '@nestjs/schedule'
 import { CronTime } from 'cron'
-import { describe, expect, jest, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { activeLock } from '../../src/core/scope'
 import type { SchedulerLockOptions } from '../../src/nestjs/scheduler-lock-options'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
-import { afterTest } from '../after-test'
-import { startApplication, startWith } from './application'
+import { loggedLines, startApplication, startWith } from './application'
 import { jobClassWith, type JobClass } from './job-class'
 
 @Module({})
@@ -141,16 +140,16 @@ describe('A job in an object that Nest did not create', () => {
 })
 
 test('catchUp does nothing without a scheduler, and the start says so', async () => {
-  const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined)
-  afterTest(() => warn.mockRestore())
+  const logged = loggedLines()
+  const warnings = (): string[] => logged.filter((line) => line.startsWith('warn'))
   let ran = 0
   const Job = jobClassWith('legacy')([NIGHTLY, locked({ catchUp: '25h' })], () => ran++)
   const locks = ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), cronTime: CronTime })
   await (await startApplication({ imports: [locks], providers: [Job] })).close()
-  expect([ran, warn.mock.calls.flat()]).toEqual([
+  expect([ran, warnings()]).toEqual([
     0,
-    [expect.stringMatching(/^catchUp of Job.run does nothing.*import ScheduleModule.forRoot\(\)/)],
+    [expect.stringMatching(/^warn catchUp of Job.run does nothing.*import ScheduleModule.forRoot\(\)/)],
   ])
   await (await startApplication({ imports: [ScheduleModule.forRoot(), locks], providers: [Job] })).close()
-  expect([ran, warn.mock.calls.length]).toEqual([1, 1])
+  expect([ran, warnings().length]).toEqual([1, 1])
 })

@@ -3,7 +3,6 @@ import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
 import { CronJob, CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
-import type { LockEvent } from '../../src/core/listener'
 import { runNow } from '../../src/core/wrapped-task'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
@@ -97,54 +96,6 @@ describe('the slot is that of the scheduler', () => {
     const { application, tried } = await start(Heir)
     await Promise.resolve(application.get(Heir).named())
     expect(tried).toEqual(['08-01'])
-  })
-})
-
-describe('a job of each second', () => {
-  class EachSecond {
-    @Cron('* * * * * *')
-    @SchedulerLock({ name: 'each second', lockAtMostFor: '1m' })
-    run(): string {
-      return 'ran'
-    }
-  }
-
-  /** An application, the slots that ran, and the number of times at which it tried. */
-  async function startEachSecond(storage: InMemoryLockProvider, ran: number[] = []) {
-    const fires: number[] = []
-    const listeners = [
-      {
-        onLockAttempt: ({ configuration: { slot } }: LockEvent) => void fires.push(Number(slot)),
-        onTaskStarted: ({ configuration: { slot } }: LockEvent) => void ran.push(Number(slot)),
-      },
-    ]
-    const locks = { lockProvider: storage, cronTime: CronTime, listeners }
-    const imports = [ScheduleModule.forRoot(), ShedLockModule.forRoot(locks)]
-    return { application: await startApplication({ imports, providers: [EachSecond] }), ran, fires }
-  }
-
-  const untilRuns = (ran: readonly number[], count: number): Promise<void> =>
-    eventually(() => expect(ran.length).toBeGreaterThanOrEqual(count), { timeout: 60_000, interval: 20 })
-
-  test('never runs a due time twice on two instances, even after their process did not answer', async () => {
-    const [storage, ran]: [InMemoryLockProvider, number[]] = [new InMemoryLockProvider(), []]
-    await startEachSecond(storage, ran)
-    await startEachSecond(storage, ran)
-    await untilRuns(ran, 2)
-    const before = ran.length
-    for (const until = Date.now() + 2_500; Date.now() < until;);
-    await untilRuns(ran, before + 2)
-    expect(ran).toEqual([...new Set(ran)])
-    expect(ran.filter((slot) => slot % 1_000 !== 0)).toEqual([])
-  })
-
-  test('is not started any more once the application is closed', async () => {
-    const { application, ran, fires } = await startEachSecond(new InMemoryLockProvider())
-    await untilRuns(ran, 1)
-    await application.close()
-    const before = fires.length
-    await untilRuns((await startEachSecond(new InMemoryLockProvider())).ran, 2)
-    expect(fires).toHaveLength(before)
   })
 })
 

@@ -1,23 +1,19 @@
-import { Injectable, Logger, Scope } from '@nestjs/common'
+import { Injectable, Scope } from '@nestjs/common'
 import { Cron, Interval, Timeout } from '@nestjs/schedule'
-import { beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
 import { providerOf } from '../core/provider-of'
-import { startWith } from './application'
+import { loggedLines, startWith } from './application'
 
 const NEVER = '0 0 31 2 *'
 
 let logged: string[]
 beforeEach(() => {
-  logged = []
-  const note = (level: string) => (message: unknown) => void logged.push(`${level} ${String(message)}`)
-  jest.spyOn(Logger.prototype, 'log').mockImplementation(note('log'))
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note('warn'))
-  afterTest(() => jest.restoreAllMocks())
+  logged = loggedLines()
 })
 
 const places = (): string[] => logged.filter((line) => line.startsWith('log Locks are in'))
@@ -65,12 +61,6 @@ class Jobs {
     return 'ran'
   }
 
-  @SchedulerLock({ name: 'locked-above', lockAtMostFor: '1m' })
-  @Cron(NEVER)
-  lockedAbove(): string {
-    return 'ran'
-  }
-
   @Cron(NEVER)
   everywhere(): string {
     return 'ran'
@@ -78,12 +68,6 @@ class Jobs {
 
   @Interval(1_000_000)
   again(): string {
-    return 'ran'
-  }
-
-  @Interval(1_000_000)
-  @SchedulerLock({ name: 'locked-again', lockAtMostFor: '1m' })
-  lockedAgain(): string {
     return 'ran'
   }
 

@@ -1,14 +1,12 @@
-import { Logger } from '@nestjs/common'
 import { Cron, ScheduleModule } from '@nestjs/schedule'
 import { CronTime } from 'cron'
-import { beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import type { SchedulerLockOptions } from '../../src/nestjs/scheduler-lock-options'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
-import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
-import { startApplication } from './application'
+import { loggedLines, startApplication } from './application'
 import { jobClassWith, type JobClass } from './job-class'
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
@@ -65,16 +63,6 @@ const CASES = Object.entries(WRAPPERS).flatMap(([wrapper, wrap], index) =>
   })),
 )
 
-let warnings: string[]
-beforeEach(() => {
-  warnings = []
-  jest
-    .spyOn(Logger.prototype, 'warn')
-    .mockImplementation((message: unknown) => void warnings.push(String(message)))
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined)
-  afterTest(() => jest.restoreAllMocks())
-})
-
 const start = async (job: JobClass, lockProvider = new InMemoryLockProvider()) => {
   const locks = { lockProvider, cronTime: CronTime, warnOfUnlockedCrons: true }
   const imports = [ScheduleModule.forRoot(), ShedLockModule.forRoot(locks)]
@@ -97,6 +85,7 @@ describe.each(['legacy', 'standard'])('%s decorators', (kind) => {
           task,
         )
       }
+      const logged = loggedLines()
       let runs = 0
       const job = jobOf({ untilSucceeded: true, catchUp: '366d' }, () => {
         if (++runs === 1) throw new Error('boom')
@@ -111,7 +100,7 @@ describe.each(['legacy', 'standard'])('%s decorators', (kind) => {
       await two.close()
       expect(runs).toBe(2)
       // It does not count as unlocked.
-      expect(warnings).toEqual([])
+      expect(logged.filter((line) => line.startsWith('warn'))).toEqual([])
       const withoutSlots = start(jobOf({ slot: false, untilSucceeded: true }, () => 'ran'))
       await expect(withoutSlots).rejects.toThrow('untilSucceeded of Job.run needs slots')
     },

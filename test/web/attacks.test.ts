@@ -2,19 +2,13 @@ import { describe, expect, it, jest, test } from '@jest/globals'
 import type { SqlLockProvider } from '../../src/sql/internal'
 import { lockPage, type Permission } from '../../src/web'
 import { SCRIPT } from '../../src/web/script'
-import { afterTest } from '../after-test'
 import { HOSTILE } from './hostile'
-import { ADDRESS, FROM_HERE, newProvider, openPage } from './open-page'
+import { ADDRESS, FROM_HERE, mutedWarnings, newProvider, openPage } from './open-page'
 
 const PAUSE = { action: 'pause', name: 'job' }
 const FIELDS = { for: '1h', reason: 'r' }
 
 describe('a visitor without permission', () => {
-  const mute = (): void => {
-    const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
-    afterTest(() => warnings.mockRestore())
-  }
-
   test.each<[unknown, number]>([
     [undefined, 401],
     [false, 403],
@@ -29,7 +23,7 @@ describe('a visitor without permission', () => {
     [Object.create({ user: 'ann' }), 403],
     [Promise.reject(new Error('no session store')), 403],
   ])('gets nothing but the status for the permission %p: %d', async (permission, status) => {
-    mute()
+    mutedWarnings()
     if (permission instanceof Promise) permission.catch(() => undefined)
     const { provider, page, post } = await openPage({ authorize: () => permission as Permission })
     await provider.insert('secret-name', { owner: 'secret-owner' })
@@ -53,7 +47,7 @@ describe('a visitor without permission', () => {
     const page = lockPage<{ user?: { isAdmin: boolean } }>(await newProvider(), {
       authorize: (_request, { user }) => user?.isAdmin,
     })
-    mute()
+    mutedWarnings()
     const statuses = [{ user: { isAdmin: true } }, { user: { isAdmin: false } }, {}, undefined].map(
       async (host) => (await page(new Request(ADDRESS), host)).status,
     )
@@ -244,6 +238,7 @@ describe('every answer', () => {
       expect(headers.get('referrer-policy')).toBe('same-origin')
     }
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 303, 404, 405])
+    expect(answers.at(-1)?.headers.get('allow')).toBe('GET, HEAD, POST')
   })
 
   it('to a hundred simultaneous requests needs one query', async () => {

@@ -1,7 +1,16 @@
+import { jest } from '@jest/globals'
 import type { LockRecord, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { lockPage, type LockPageOptions } from '../../src/web'
+import { afterTest } from '../after-test'
 import { openMemory } from '../backends/open-database'
+
+/** The warnings of a test, which are not printed. */
+export function mutedWarnings() {
+  const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  afterTest(() => warnings.mockRestore())
+  return warnings
+}
 
 export const ADDRESS = 'https://app.example/locks'
 /** What a browser sends with a form of the page. */

@@ -1,17 +1,11 @@
-import { createRequire } from 'node:module'
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import type * as Croner from 'croner'
 import { afterFile } from '../../after-test'
 import { eventually } from '../../eventually'
-import { read, root } from '../../project'
 import { canFakeTime, clockOf } from '../fake-time'
 import { startApp, type Instance } from './instance'
 import { migratedDatabase } from './migrated-database'
-import { APPS, own } from './programs'
+import { APPS } from './programs'
 
-const page = read('docs/schedulers.md')
 const FIRES = 5
 const LONG = { timeout: 60_000 }
 
@@ -31,38 +25,6 @@ const SCHEDULERS = [
   { name: '`@nestjs/schedule`, `@Cron`', installed: '@nestjs/schedule', lock: '@Cron' },
   { name: '`@nestjs/schedule`, dynamic jobs', installed: '@nestjs/schedule', lock: 'SchedulerRegistry' },
 ]
-
-test('docs/schedulers.md has the schedulers that are tested, and docs/works-with.md their versions', () => {
-  const versionOf = (installed: string): string => {
-    const path = [own, join(root, 'node_modules')]
-      .map((modules) => join(modules, installed, 'package.json'))
-      .find((file) => existsSync(file))
-    return (JSON.parse(readFileSync(path ?? '', 'utf8')) as { version: string }).version
-  }
-  const listed = new Map(
-    [...read('docs/works-with.md').matchAll(/^- \*\*(.+?):\*\* (\d.*) \(/gm)].map(
-      ([, name = '', versions = '']) => [name, versions.split(', ')],
-    ),
-  )
-  for (const { name, installed } of SCHEDULERS) {
-    expect(page).toContain(`**${name}`)
-    expect(listed.get(name)).toContain(versionOf(installed))
-  }
-})
-
-test('in Europe/Berlin croner 10 and 11 differ in autumn and in spring, as "Daylight saving" says', () => {
-  const due = (expression: string, after: string, count: number): string[][] =>
-    ['croner', join(own, 'croner-11')].map((version) => {
-      const { Cron } = createRequire(__filename)(version) as typeof Croner
-      const cron = new Cron(expression, { timezone: 'Europe/Berlin', paused: true })
-      return cron.nextRuns(count, new Date(after)).map((time) => time.toISOString().slice(11, 16))
-    })
-  expect(due('0 * * * *', '2026-10-24T23:30:00Z', 2)).toEqual([
-    ['00:00', '02:00'],
-    ['00:00', '01:00'],
-  ])
-  expect(due('30 2 * * *', '2026-03-28T23:30:00Z', 1)).toEqual([['01:30'], ['01:00']])
-})
 
 describe(`two instances${canFakeTime ? ', one of which is five seconds behind,' : ''} run each fire once`, () => {
   const instances: Instance[] = []

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, readFileSync } from 'node:fs'
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
@@ -7,14 +7,6 @@ import { root } from '../../project'
 import { temporaryFolder } from '../../temporary-folder'
 
 const example = join(root, 'examples/stackblitz')
-
-interface Manifest {
-  readonly version: string
-  readonly dependencies: object
-  readonly devDependencies: object
-}
-const manifest = (folder: string) =>
-  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 
 test('the example for StackBlitz runs each tick once, on sql.js', async () => {
   // Where it finds this package by its name.
@@ -28,10 +20,4 @@ test('the example for StackBlitz runs each tick once, on sql.js', async () => {
     expect(tick.match(/sends the report/g)).toHaveLength(1)
     expect(tick.match(/skips/g)).toHaveLength(3)
   }
-})
-
-test('its package has the versions that are tested', () => {
-  const { version, devDependencies } = manifest(root)
-  const tested = { ...devDependencies, 'shedlock-orm': `^${version}` }
-  expect(tested).toMatchObject(manifest(example).dependencies)
 })

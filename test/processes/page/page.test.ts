@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, it } from '@jest/globals'
-import { LockingTaskExecutor } from '../../../src/core/internal'
 import { afterTest } from '../../after-test'
 import { listening } from '../../listening'
 import { HOSTILE } from '../../web/hostile'
@@ -209,23 +208,6 @@ it('shows what is new in its place: the focus stays, and an app that does not an
   await page.route('**', (route) => route.abort())
   await page.getByText('The app does not answer.').waitFor({ timeout: 60_000 })
   expect(await page.title()).toBe('No answer: All 2 jobs are well')
-})
-
-it('a job is run by hand, which a visitor sees at once', async () => {
-  const runs: unknown[] = []
-  const server = await servePage()
-  afterTest(() => server.close())
-  const executor = new LockingTaskExecutor(server.provider, { defaultLockAtMostFor: '1m' })
-  const report = executor.wrap({ name: 'report', lockAtLeastFor: 0 }, () => 'done')
-  const { url } = await serve(() => Promise.resolve(), {
-    jobs: { report: { run: (by) => (runs.push(by), report()) } },
-  })
-  const { page } = await visit(url)
-  await page.getByRole('link', { name: 'run report' }).click()
-  await page.getByLabel('Reason').fill('the archive was empty')
-  await page.getByRole('button', { name: 'run' }).click()
-  expect(await page.getByRole('status').innerText()).toBe('Done. The job report ran and succeeded.')
-  expect(runs).toEqual([{ user: 'ann', reason: 'the archive was empty' }])
 })
 
 it('two columns fit a tablet, paper has only the list, and forced colours keep borders', async () => {

@@ -1,7 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { spawn } from 'node:child_process'
 import { Terminal, type IBufferLine } from '@xterm/headless'
 import { root } from '../../project'
 
@@ -18,7 +15,6 @@ export interface Screen {
   wrapped(): string[]
   /** Everything that the program wrote, with its escape sequences. */
   written(): string
-  resize(size: Size): Promise<void>
   /** The exit status of the program. */
   readonly ended: Promise<number | null>
   /** Ends the program if it has not ended. */
@@ -33,10 +29,8 @@ export function openTerminal(
   { columns, rows = 40 }: Size,
   env: Readonly<Record<string, string | undefined>> = {},
 ): Screen {
-  const folder = mkdtempSync(join(tmpdir(), 'shedlock-terminal-'))
-  const device = join(folder, 'device')
   const quoted = command.map((word) => `'${word}'`).join(' ')
-  const inside = `tty > '${device}'; stty cols ${columns} rows ${rows}; exec ${quoted}`
+  const inside = `stty cols ${columns} rows ${rows}; exec ${quoted}`
   const child = spawn('script', ['--quiet', '--return', '--command', inside, '/dev/null'], {
     cwd: root,
     env: { ...process.env, ...PERSON, ...env },
@@ -60,12 +54,6 @@ export function openTerminal(
     lines: () => lines(() => true),
     wrapped: () => lines(({ isWrapped }) => isWrapped),
     written: () => written,
-    resize: async ({ columns, rows = terminal.rows }) => {
-      await seen
-      terminal.resize(columns, rows)
-      const tty = readFileSync(device, 'utf8').trim()
-      execFileSync('stty', ['-F', tty, 'cols', String(columns), 'rows', String(rows)])
-    },
     ended: exited.then(async (status) => {
       await seen
       return status
@@ -73,7 +61,6 @@ export function openTerminal(
     close: async () => {
       child.kill('SIGKILL')
       await exited
-      rmSync(folder, { recursive: true })
     },
   }
 }

@@ -179,101 +179,34 @@ it('without an answer of the database no instance runs, and each tick ends with 
   await until(page, (seen) => seen.find(({ what, due = 0 }) => what === 'begins' && due > cut))
 })
 
-/** Plays a case to its figure. @returns the figure, and what was seen on the way */
-async function play(page: Page, begin: () => Promise<unknown>): Promise<{ figure: string; seen: Seen[] }> {
-  await begin()
-  const before = await page.evaluate<number>('seen.length')
-  const figure = await page.locator('.story strong').innerText({ timeout: 60_000 })
-  return { figure, seen: (await seenBy(page)).slice(before) }
-}
+/** The figures of each case: as it is, and with its cure. */
+const FIGURES = {
+  'kill-it-in-the-middle': [
+    /^Nobody ran for [\d.]+ s: lockAtMostFor$/,
+    /^Nobody ran for [\d.]+ s: lockAtMostFor$/,
+  ],
+  'two-clocks': [/^[4-9] runs at 3 due times: lockAtLeastFor$/, /^3 runs at 3 due times: lockAtLeastFor$/],
+  'a-slot': [/^2 runs at 1 due time: slot$/, /^1 run at 1 due time: slot$/],
+} satisfies Record<(typeof CASES)[number]['id'], [RegExp, RegExp]>
 
-/** Plays a case, and plays it again with its cure. */
-async function playBoth(page: Page, { id, name, cure }: (typeof CASES)[number]) {
-  const playground = page.locator('.playground')
-  const problem = await play(page, () => playground.getByRole('link', { name }).click())
-  expect(page.url()).toBe(`${site}/#${id}`)
-  expect(await playground.getByRole('link', { name }).getAttribute('aria-current')).toBe('true')
-  const again = { name: `Again with ${cure.code}`, exact: true }
-  const cured = await play(page, () => playground.getByRole('button', again).click())
-  await playground.getByRole('button', { name: `Again without ${cure.code}` }).waitFor()
-  return { problem, cured }
-}
-
-it('the case of the kill: it is in the middle of a run, and nobody runs until lockAtMostFor is over', async () => {
-  const { problem, cured } = await playBoth(await open(), CASES[0])
-  for (const { figure, seen } of [problem, cured]) {
-    const killed = seen.find(({ what, by }) => what === 'killed' && INSTANCES.includes(by))
-    const at = killed?.at ?? NaN
-    const run = seen.findLast((each) => isBegin(each) && each.by === killed?.by && each.at <= at)
-    expect(run).toBeDefined()
-    expect(seen.filter(({ what, run: ended }) => what === 'ends' && ended === run?.run)).toEqual([])
-    const next = seen.find((each) => isBegin(each) && each.at > at)
-    expect(next?.by).not.toBe(killed?.by)
-    // With keepAlive, it may have been extended since.
-    expect(next?.at).toBeGreaterThanOrEqual(run?.until ?? Infinity)
-    const [, shown] = /^Nobody ran for ([\d.]+) s: lockAtMostFor$/.exec(figure) ?? []
-    expect(Number(shown)).toBeCloseTo(((next?.at ?? NaN) - at) / 1_000, 0)
-  }
-})
-
-/** The runs of a due time that was run twice. */
-function twice(seen: readonly Seen[]): Seen[] {
-  const begins = seen.filter(isBegin)
-  const second = begins.find(({ due }, index) => begins.slice(0, index).some((each) => each.due === due))
-  return begins.filter(({ due }) => due === second?.due)
-}
-
-it('the case of two clocks: each due time is run twice, one run after the other, and with lockAtLeastFor once', async () => {
-  const { problem, cured } = await playBoth(await open(), CASES[1])
-  const [, runs] = /^(\d) runs at 3 due times: lockAtLeastFor$/.exec(problem.figure) ?? []
-  expect(Number(runs)).toBeGreaterThan(3)
-  const [first, second] = twice(problem.seen)
-  expect([first?.by, second?.by]).toEqual([expect.stringMatching(/A|B/), 'C'])
-  const end = problem.seen.find(({ what, run }) => what === 'ends' && run === first?.run)
-  expect(second?.at).toBeGreaterThanOrEqual(end?.at ?? Infinity)
-  expect(cured.figure).toBe('3 runs at 3 due times: lockAtLeastFor')
-  expect(twice(cured.seen)).toEqual([])
-})
-
-it('the case of the slot: an instance that wakes late runs what has run, and with a slot it skips', async () => {
-  const { problem, cured } = await playBoth(await open(), CASES[2])
-  expect(problem.figure).toBe('2 runs at 1 due time: slot')
-  const [first, second] = twice(problem.seen)
-  expect([first?.by, second?.by]).toEqual([expect.stringMatching(/A|B/), 'C'])
-  const end = problem.seen.find(({ what, run }) => what === 'ends' && run === first?.run)
-  expect(second?.at).toBeGreaterThanOrEqual(end?.at ?? Infinity)
-  expect(cured.figure).toBe('1 run at 1 due time: slot')
-  expect(twice(cured.seen)).toEqual([])
-  expect(cured.seen).toContainEqual(expect.objectContaining({ what: 'skips', by: 'C', why: 'already-run' }))
-})
-
-it('each case has an address, at which it plays', async () => {
-  for (const { id, name, option } of CASES) {
+it.each(CASES)(
+  'the case "$name" plays at its address, and again with its cure',
+  async ({ id, name, cure }) => {
     const page = await newPage()
     await page.goto(`${site}/#${id}`)
-    const link = page.getByRole('navigation', { name: 'Cases' }).getByRole('link', { name })
+    const playground = page.locator('.playground')
     await page.locator('nav a[aria-current=true]').getByText(name).waitFor()
-    expect(await link.getAttribute('href')).toBe(`#${id}`)
-    const { y = NaN } = (await page.locator('.playground').boundingBox()) ?? {}
+    const { y = NaN } = (await playground.boundingBox()) ?? {}
     expect(y).toBeLessThan(200)
-    expect(await page.locator('.story strong code').innerText({ timeout: 60_000 })).toBe(option)
-  }
-})
-
-it('a kill that meets no run says so, and one that meets a run ends in the figure as well', async () => {
-  const page = await open()
-  await until(page, (seen) => seen.find(isBegin))
-  await press(page, 'Cut the database off')
-  await until(page, (seen) => seen.find(({ what }) => what === 'fails'))
-  await press(page, 'Kill A')
-  await page.getByRole('status').getByText(sentences.kill[1].slice(0, 40)).waitFor()
-  await press(page, 'Start A')
-  await press(page, 'Connect the database')
-  await duringARun(page, 'Kill', 'Start')
-  expect(await page.locator('.story strong').innerText({ timeout: 60_000 })).toMatch(
-    /^Nobody ran for [\d.]+ s: lockAtMostFor$/,
-  )
-})
+    const figure = page.locator('.story strong')
+    const [problem, cured] = FIGURES[id]
+    expect(await figure.innerText({ timeout: 60_000 })).toMatch(problem)
+    await playground.getByRole('button', { name: `Again with ${cure.code}`, exact: true }).click()
+    await figure.waitFor({ state: 'detached' })
+    expect(await figure.innerText({ timeout: 60_000 })).toMatch(cured)
+    await playground.getByRole('button', { name: `Again without ${cure.code}` }).waitFor()
+  },
+)
 
 it("on the operators' page, a pause lets all instances skip, until the job is resumed", async () => {
   const page = await open()

@@ -69,6 +69,8 @@ describe('the search finds the answer first', () => {
     ['fencing token', '/docs/how-a-lock-behaves#fencing-tokens'],
     ['keep alive', '/docs/how-a-lock-behaves#keep-alive'],
     ['error codes', '/docs/options#errors'],
+    ['TABLE_MISSING', '/docs/options#errors'],
+    ['lockAtMostFor', '/docs/options#a-lock'],
     ['metrics', '/docs/guides/operating#metrics-and-logs'],
     ['rename the table', '/docs/tables#rename-the-table'],
     ['privileges', '/docs/tables#privileges'],

@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { CASES } from '../../../../site/playground/cases'
 import { sentences } from '../../../../site/playground/sentences'
-import { excessOf, newPage, SCREENS, tooWideAt, violations } from '../visitor'
+import { excessOf, newPage, SCREENS, violations } from '../visitor'
 import { serveSite, SITE } from './site-server'
 
 const PAGES = [
@@ -55,13 +55,6 @@ function cut(page: Page, selector: string): Promise<unknown> {
   )
 }
 
-it('at every width the top bar fits, and on a phone the options show their meanings', async () => {
-  const { page } = await visit('/docs/options')
-  expect(await tooWideAt(page, 32)).toEqual([])
-  await page.setViewportSize({ width: 390, height: 844 })
-  expect(await cut(page, '.vp-doc table')).toEqual([])
-})
-
 it('at 1,280 pixels no program and no table for users is cut', async () => {
   const { page } = await visit('/')
   const paths = llmsLinks().map(({ pathname }) => pathname.replace(/(index)?\.md$/, ''))
@@ -72,28 +65,6 @@ it('at 1,280 pixels no program and no table for users is cut', async () => {
     expect([path, await cut(page, '.vp-doc :is(pre, table)')]).toEqual([path, []])
   }
 })
-
-it.each([
-  [1280, 800],
-  [390, 844],
-])(
-  'the first screen of %d × %d pixels shows the sentence, the commands, the whole program and the running timelines',
-  async (width, height) => {
-    const { page } = await visit('/', { viewport: { width, height } })
-    await page.locator('.track .run').first().waitFor()
-    const [commands, program] = [0, 1].map((index) => page.locator('.vp-doc pre').nth(index))
-    expect(await commands?.innerText()).toMatch(
-      /^npm install shedlock-orm\nnpx shedlock-orm init.*\nnpx shedlock-orm web/,
-    )
-    expect(await program?.innerText()).toContain('lockAtMostFor')
-    const tracks = await page.locator('.track').all()
-    for (const one of [page.locator('.vp-doc p').first(), commands, program, ...tracks]) {
-      const { y = NaN, height: high = NaN } = (await one?.boundingBox()) ?? {}
-      expect(y + high).toBeLessThanOrEqual(height)
-    }
-    expect(await cut(page, '.vp-doc > div > div[class*=language-] pre')).toEqual([])
-  },
-)
 
 const allPages = (): string[] =>
   readdirSync(SITE, { recursive: true, encoding: 'utf8' }).filter(
@@ -155,67 +126,11 @@ it.each(['/', '/docs/guides/page', '/docs/schedulers', '/docs/performance'])(
   },
 )
 
-/** Returns where the first result of the search leads to. */
-async function firstResult(page: Page, word: string): Promise<string> {
-  const first = page.locator('.result').first()
-  await page.getByRole('searchbox').fill('')
-  await first.waitFor({ state: 'detached' })
-  await page.getByRole('searchbox').fill(word)
-  return (await first.getAttribute('href')) ?? ''
-}
-
-it('the search finds exported names first, and what people look for', async () => {
-  const api = join(SITE, 'docs/api')
-  const names = readdirSync(api, { recursive: true, encoding: 'utf8' })
-    .map((file) => /(?:classes|functions|interfaces|type-aliases|variables)\/(\w+)\.html$/.exec(file)?.[1])
-    .filter((name) => name !== undefined)
-  expect(names.length).toBeGreaterThan(90)
-  const { page } = await visit('/docs/options')
-  await page.getByRole('button', { name: 'Search' }).click()
-  const missed = []
-  // Every twelfth, because each takes most of a second.
-  for (const name of names.filter((_, index) => index % 12 === 0)) {
-    const first = await firstResult(page, name)
-    // An interface may differ from a function only in its first letter.
-    if (!first.replace(/#.*/, '').toLowerCase().endsWith(`/${name.toLowerCase()}`)) missed.push([name, first])
-  }
-  expect(missed).toEqual([])
-  for (const [word, path] of [
-    ['lockAtMostFor', '/docs/options#a-lock'],
-    ['failover', '/docs/guides/failover'],
-    ['TABLE_MISSING', '/docs/options#errors'],
-    ['SKIPPED', '/docs/options#errors'],
-  ] as const)
-    expect(await firstResult(page, word)).toContain(path)
-})
-
 it('old addresses of pages lead to the new ones', async () => {
   const { page } = await visit('/docs/semantics#slots')
   await page.waitForURL('**/docs/schedulers#slots')
   await page.goto(`${site}/docs/tasks#errors`)
   await page.waitForURL('**/docs/options#errors')
-})
-
-it('the switch of the site decides which picture is shown, whatever the system says', async () => {
-  const { page } = await visit('/docs/guides/page', { colorScheme: 'light' })
-  const shown = (): Promise<string[]> =>
-    page.evaluate(
-      `[...document.querySelectorAll('.vp-doc img')].filter((one) => getComputedStyle(one).display !== 'none').map((one) => one.className)`,
-    )
-  expect(await shown()).toEqual(['only-light', 'only-light'])
-  await page.getByRole('switch').first().click()
-  expect(await shown()).toEqual(['only-dark', 'only-dark'])
-})
-
-it('each picture has its size, so that links to headings land where they point', () => {
-  const pictures = allPages().flatMap((file) =>
-    [...read(file).matchAll(/<img [^>]*>/g)].map(([picture]) => `${file}: ${picture}`),
-  )
-  // The logo in the top bar has its size from the style.
-  const inText = pictures.filter((picture) => !/class="[^"]*logo/i.test(picture))
-  expect(inText.length).toBeGreaterThan(10)
-  const hasSize = (picture: string): boolean => / width="\d+"/.test(picture) && / height="\d+"/.test(picture)
-  expect(inText.filter((picture) => !hasSize(picture))).toEqual([])
 })
 
 it("the links of the playground's sentences and cases lead to headings", () => {
