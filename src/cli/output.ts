@@ -6,6 +6,14 @@ import { terminalWidth, wrap } from './layout'
 /** The same as the package's name, so that `npx` cannot run a different package. */
 export const COMMAND = 'shedlock-orm'
 
+/** A command for a lock, to be typed in a shell. */
+export function commandOn(command: string, lockName: string): string {
+  const word = /^[\w.:/@%+=,-]+$/.test(lockName)
+    ? lockName
+    : `'${lockName.replaceAll("'", String.raw`'\''`)}'`
+  return `${COMMAND} ${command} ${word}`
+}
+
 export function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
 }

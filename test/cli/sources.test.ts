@@ -128,6 +128,7 @@ describe('a database that is not named', () => {
       /DATABASE_URL or PG in the environment .* \.env sets it: add --env \.env\.\n$/,
     ],
     ['in a .env without it', { '.env': 'OTHER=1' }, /or --data-source\.\n$/],
+    ['in a .env without a value', { '.env': 'DATABASE_URL=' }, /or --data-source\.\n$/],
     [
       'as prisma.config.ts cannot be loaded',
       { 'prisma.config.ts': 'throw new Error("no way")', 'schema.prisma': '' },
@@ -143,9 +144,9 @@ describe('a database that is not named', () => {
   it.each([
     [
       'OTHER=${B}\nDATABASE_URL=file:${HOST_}',
-      /The URL refers to HOST_, which neither the environment nor the file/,
+      /The URL contains \$\{HOST_\} instead of its value – set HOST_ in/,
     ],
-    ['DATABASE_URL=file:${B}\nB=${DATABASE_URL}', /refers to DATABASE_URL/],
+    ['DATABASE_URL=file:${B}\nB=${DATABASE_URL}', /contains \$\{DATABASE_URL\} instead/],
   ])('is reported, if the variables of a file do not make it: %j', async (text, message) => {
     const folder = projectWith()
     write(folder, { '.env': text })
@@ -172,6 +173,28 @@ describe('a database that is not named', () => {
       status: 3,
       stderr: expect.stringContaining('install @libsql/client, or use --data-source'),
     })
+  })
+})
+
+it('a DataSource that cannot be initialised is told from a database that cannot be reached', async () => {
+  const folder = projectWith('better-sqlite3', 'typeorm')
+  const source = (options: string): string =>
+    `const { DataSource } = require('typeorm')\nmodule.exports = new DataSource({ type: 'better-sqlite3', ${options} })`
+  write(folder, {
+    'entity.js': "throw new Error('no way')",
+    'entities.js': source("database: 'app.db', entities: ['entity.js']"),
+    'folder.js': source("database: '.'"),
+  })
+  const list = (file: string) => runCli(['list', '-d', file], { cwd: folder })
+  expect(await list('entities.js')).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/database was reached, but .* cannot be initialised: no way – check its/),
+  })
+  expect(await list('folder.js')).toMatchObject({
+    status: 3,
+    stderr: expect.stringMatching(
+      /The connection .* failed: .* – check whether the path is that of a database/,
+    ),
   })
 })
 
@@ -202,6 +225,18 @@ describe('a DataSource in TypeScript that cannot be loaded', () => {
     })
     const env = text === undefined ? {} : { NODE_OPTIONS: `--require ${join(folder, 'ts-node.js')}` }
     const { status, stderr } = await runCli(['list', '-d', 'data-source.ts'], { cwd: folder, env })
+    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringMatching(message) })
+  })
+
+  it.each([
+    ["throw new Error('no way')", /cannot be loaded: no way\n$/],
+    ["JSON.parse('no JSON')", /cannot be loaded: [^–]*JSON[^–]*\n$/],
+    ["require('./entity')", /cannot be loaded: .* – TypeScript may need a loader/],
+    ["require('no-such-package')", /cannot be loaded: [^–]*no-such-package[^–]*\n$/],
+  ])('is reported with its reason: %s', async (text, message) => {
+    const folder = projectWith()
+    write(folder, { 'package.json': '{}', 'data-source.ts': text })
+    const { status, stderr } = await runCli(['list', '-d', 'data-source.ts'], { cwd: folder })
     expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringMatching(message) })
   })
 
