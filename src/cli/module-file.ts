@@ -65,10 +65,11 @@ function loaderAdvice(path: string, error: unknown): string {
   return ''
 }
 
-/** Whether Node.js itself does not understand the code. A SyntaxError that code throws, such as for JSON, has a stack of its own. */
+/** Whether Node.js itself does not understand the code. A SyntaxError that the code throws, such as for JSON, begins elsewhere. */
 function isNotUnderstood(code: unknown, stack: unknown): boolean {
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION' || code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') return true
-  return code === undefined && /^(?!SyntaxError).*\n[^]*^SyntaxError: /m.test(String(stack))
+  const [, thrownIn = ''] = /^SyntaxError: .*\n +at (.*)$/m.exec(String(stack)) ?? []
+  return code === undefined && thrownIn.includes('node:internal/')
 }
 
 /**

@@ -229,6 +229,7 @@ describe('a DataSource in TypeScript that cannot be loaded', () => {
   })
 
   it.each([
+    ["import 'node:fs'\nenum Unsupported { A }", /cannot be loaded: .* – TypeScript needs a loader/],
     ["throw new Error('no way')", /cannot be loaded: no way\n$/],
     ["JSON.parse('no JSON')", /cannot be loaded: [^–]*JSON[^–]*\n$/],
     ["require('./entity')", /cannot be loaded: .* – TypeScript may need a loader/],
