@@ -200,7 +200,7 @@ const SHOWN_WITHIN = 30
 
 const DONE: Readonly<Record<Action | 'started', (name: string) => string>> = {
   run: (name) => `The job ${name} ran and succeeded.`,
-  started: (name) => `The job ${name} is running. When it ends, its last run says how.`,
+  started: (name) => `The job ${name} was started. When it ends, its last run says how.`,
   pause: (name) => `The job ${name} is paused.`,
   resume: (name) => `The job ${name} is resumed.`,
   release: (name) => `The lock ${name} is released.`,
