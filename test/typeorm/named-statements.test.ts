@@ -17,7 +17,7 @@ import { itIf } from '../it-if'
 import { Log } from './log'
 
 const REFUSED =
-  /^warn: shedlock-orm sends its statements without names from now on, because a name was refused: /
+  /^warn: shedlock-orm sends its statements without names from now on, because a prepared one was refused: /
 
 const backends = availableBackends().filter(({ dialect }) => dialect === 'postgres')
 
