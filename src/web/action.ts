@@ -63,8 +63,11 @@ function isUnchanged({ action, job, owner, until }: ActionRequest, lock: LockRec
   )
 }
 
-/** @returns a response if there can be no such lock */
-async function readLock({ provider, name }: ActionRequest): Promise<LockRecord | undefined | Response> {
+/** @returns a response if there can be no such lock, or nothing to run */
+async function readLock(request: ActionRequest): Promise<LockRecord | undefined | Response> {
+  const { provider, name, action, job } = request
+  if (action === 'run' && !job.run)
+    return notDone(request, 409, 'This app cannot run the job: the jobs of the page have no run for it.')
   if (isLockName(name)) return provider.table.find(name)
   // Some databases reject such a name as a value, such as PostgreSQL a NUL. In others, another program may have written a row with it.
   const lock = (await provider.table.list()).find((each) => each.name === name)

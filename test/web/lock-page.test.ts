@@ -395,7 +395,8 @@ describe('what the app knows of its jobs', () => {
     expect((await provider.table.find('job'))?.lastRun?.outcome).toBe('succeeded')
     const [cookie = ''] = answer.headers.get('set-cookie')?.split(';') ?? []
     expect(await (await get('?q=job', { cookie })).text()).toContain('The job job ran and succeeded.')
-    expect((await post({ action: 'run', name: 'other' }, REASON)).status).toBe(409)
+    const other = await post({ action: 'run', name: 'other' }, REASON)
+    expect([other.status, await other.text()]).toEqual([409, expect.stringContaining('cannot run the job')])
   })
 
   it('says that a run failed, without its message, which goes to the log', async () => {
