@@ -44,10 +44,12 @@ export function databaseFailure(message: string): CommandError {
   return new CommandError(ExitCode.database, message)
 }
 
-export function notConnected(why: string): CommandError {
-  return databaseFailure(
-    `The connection to the database failed: ${why} – start the server, or correct its address, the user or the database.`,
-  )
+/** @param isFile whether the database is a file of SQLite, which has no server */
+export function notConnected(why: string, isFile: boolean): CommandError {
+  const advice = isFile
+    ? 'check whether the path is that of a database, and whether this user may open it'
+    : 'check whether the server runs, and its address, user, password and database'
+  return databaseFailure(`The connection to the database failed: ${why} – ${advice}.`)
 }
 
 export function exitCodeOf(error: unknown): ExitCode {

@@ -23,8 +23,8 @@ export interface Connection {
   readonly provider: SqlLockProvider
   /** The setting of the DataSource that would limit how long a connection may take to open, if it is not set. */
   readonly missingLimit?: string | undefined
-  /** Whether it is a DataSource without the entity that would name the table. */
-  readonly hasNoEntity?: boolean
+  /** How many entities of the DataSource could name the table, if none of them does. */
+  readonly unnamedBy?: number | undefined
   close(): Promise<unknown>
 }
 
@@ -93,7 +93,7 @@ async function connect({
   const [, unknown] = /\$\{(\w+)/.exec(address) ?? []
   if (unknown !== undefined)
     throw wrongUsage(
-      `The URL refers to ${unknown}, which neither the environment nor the file of --env sets.`,
+      `The URL contains \${${unknown}} instead of its value – set ${unknown} in the file of --env, or write the value.`,
     )
   return connectUrl(address, options, createTable)
 }

@@ -13,6 +13,7 @@ interface DataSource extends DataSourceLike {
       readonly connectTimeoutMS?: unknown
       readonly extra?: { readonly connectionTimeoutMillis?: unknown }
     }
+  readonly driver: { connect(): Promise<void> }
   readonly entityMetadatas: readonly EntityMetadata[]
   setOptions(options: object): unknown
   initialize(): Promise<unknown>
@@ -58,6 +59,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   checkDialect(dataSource)
   // Validate the options before connecting.
   typeOrmLockProvider(dataSource, options)
+  let isConnected = dataSource.isInitialized
   try {
     // Reading locks must not migrate, synchronize or drop anything.
     dataSource.setOptions({
@@ -67,17 +69,30 @@ export async function connectDataSource(file: string, options: LockTableOptions)
       subscribers: [],
       logger: SILENT_LOGGER,
     })
+    const { driver } = dataSource
+    const connect = driver.connect.bind(driver)
+    // After that, initialize() loads the entities, whose errors are not those of a connection.
+    driver.connect = async () => {
+      await connect()
+      isConnected = true
+    }
     if (!dataSource.isInitialized) await dataSource.initialize()
   } catch (error) {
-    throw notConnected(oneLine(error))
+    const why = oneLine(error)
+    throw isConnected
+      ? wrongUsage(
+          `The database was reached, but the DataSource cannot be initialised: ${why} – check its entities, and the files that it names.`,
+        )
+      : notConnected(why, dialectOfDataSource(dataSource.options) === 'sqlite')
   }
-  const ofEntity = namesOfEntity(dataSource.entityMetadatas, options)
+  const ours = dataSource.entityMetadatas.filter(({ name }) => /^ShedLock(_|$)/.test(name))
+  const ofEntity = namesOfEntity(ours, options)
   const names = { ...ofEntity, ...options }
   return {
     // A pooler might refuse a named statement to the doctor.
     provider: typeOrmLockProvider(dataSource, { ...names, namedStatements: false }),
     missingLimit: missingLimit(dataSource.options),
-    hasNoEntity: ofEntity === undefined,
+    unnamedBy: ofEntity === undefined ? ours.length : undefined,
     close: () => dataSource.destroy(),
   }
 }
@@ -92,10 +107,9 @@ function checkDialect({ options }: DataSource): void {
 
 /** The names that the project passed to `shedLockEntity`. Of several entities, that of the table, or the one with default names. */
 function namesOfEntity(
-  entities: readonly EntityMetadata[],
+  ours: readonly EntityMetadata[],
   { tableName: wanted }: LockTableOptions,
 ): LockTableOptions | undefined {
-  const ours = entities.filter(({ name }) => /^ShedLock(_|$)/.test(name))
   const isMeant = ({ name, givenTableName }: EntityMetadata) =>
     wanted === undefined ? name === 'ShedLock' : givenTableName === wanted
   const entity = ours.find(isMeant) ?? (ours.length === 1 ? ours[0] : undefined)

@@ -20,12 +20,12 @@ import { columns, displayWidth, labelled, type Cell } from './layout'
 import { nearest } from './nearest'
 import { COMMAND } from './output'
 
-/** @throws CommandError if the lock was never acquired */
+/** @throws CommandError if the table has no such lock */
 export async function existingLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
   const lock = await provider.table.find(name)
   if (!lock)
     throw refusal(
-      `Lock '${name}' was never acquired – ${await suggestion(provider, name, 'check the name:')} ${COMMAND} list shows all of them.`,
+      `There is no lock '${name}' in the table – ${await suggestion(provider, name, 'check the name, and whether the job uses this table:')} ${COMMAND} list shows all of them.`,
     )
   return lock
 }
@@ -58,7 +58,6 @@ const TITLES = Object.keys(COLUMNS)
  * because the name is what one types next.
  */
 export function table(jobs: readonly JobView[], width: number): string {
-  if (jobs.length === 0) return 'There are no locks.'
   const longest = Math.max(...jobs.map(({ name }) => displayWidth(printable(name))))
   const needed = (count: number): number =>
     TITLES.slice(1, count).reduce((sum, title) => sum + 2 + (COLUMNS[title]?.atLeast ?? 0), longest)
@@ -89,7 +88,7 @@ export function details(lock: LockRecord, job: JobView = jobView(lock.name, lock
 }
 
 /** Explains a time in the future. */
-export const ANOTHER_CLOCK = `another clock or time zone wrote it – run ${COMMAND} doctor`
+export const ANOTHER_CLOCK = `another clock or time zone wrote it, or a clock was set back – run ${COMMAND} doctor`
 
 /** The job as `--json` prints it. `lockedAt` is null for a job that was paused but never ran. */
 export function forJson(lock: LockRecord, { record: _, ...job } = jobView(lock.name, lock)): object {
@@ -132,7 +131,9 @@ function lastRun({ record }: JobView): Cell {
 }
 
 function whyUnknown({ lockedBy }: LockRecord): string {
-  return isPause(lockedBy) ? 'the job was paused since' : 'another program ran it, such as a Java service'
+  return isPause(lockedBy)
+    ? 'the job was paused since'
+    : 'another program wrote the row, such as a Java service'
 }
 
 function ended({ outcome, endedAt, error }: LastRun, now: Date): string {

@@ -17,7 +17,7 @@ import {
 import { ExitCode } from './command-error'
 import { onDatabase, type Connection } from './connect'
 import { labelled, type Cell } from './layout'
-import { COMMAND, print, printJson } from './output'
+import { commandOn, print, printJson } from './output'
 
 interface Diagnosis {
   readonly check: string
@@ -34,9 +34,13 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
   const place = describePlace(await connection.provider.table.place())
   const table = await connection.provider.table.check()
   const isMissing = table.some(({ code }) => code === 'TABLE_MISSING')
-  const why = connection.hasNoEntity
-    ? ' – the DataSource has no shedLockEntity(…), which would name another table: add it, or set --schema and --table-name'
-    : ''
+  const { unnamedBy } = connection
+  const why =
+    unnamedBy === undefined
+      ? ''
+      : unnamedBy === 0
+        ? ' – the DataSource has no shedLockEntity(…), which may name another table: add it, or set --schema and --table-name'
+        : ` – the DataSource has ${unnamedBy} shedLockEntities, of which none has the default names: set --schema and --table-name`
   const findings = [isMissing ? found('place', `looked for ${place}${why}`, 'note') : found('place', place)]
   findings.push(...table.map(({ severity, message, fix }) => found('table', message, severity, fix)))
   if (table.length === 0)
@@ -72,7 +76,7 @@ async function stuckLocks({ table }: SqlLockProvider): Promise<Diagnosis[]> {
   return locks.flatMap((lock) => {
     const why = whyStuck(lock)
     if (why === undefined || isHeldForEver(lock) || foreignClock(lock) > 0) return []
-    const advice = `release it, if its job does not run: ${COMMAND} release`
+    const advice = `release it, if its job does not run: ${commandOn('release', lock.name)}`
     return [found('jobs', `Lock '${lock.name}' is stuck: ${why} – ${advice}`, 'warning')]
   })
 }
@@ -120,12 +124,12 @@ async function pooler(table: TableOperations, session: Attempt): Promise<Diagnos
     const [one] = await session.query(sessionId)
     const [two] = await other.query(sessionId)
     if (lastColumn(one) !== lastColumn(two))
-      return [found('pooler', 'each connection has its own session of the server')]
+      return [found('pooler', 'two connections have two sessions of the server')]
   } finally {
     await other.release()
   }
   const message =
-    'a pooler in transaction mode is between this host and the database. Locks work with it, because each step is one statement; but it does not keep the settings of a session (set …).'
+    'two connections have one session of the server, so a pooler lends it to each statement or transaction. Locks work with it, because each step is one statement; but it does not keep the settings of a session (set …).'
   return [found('pooler', message, 'note')]
 }
 

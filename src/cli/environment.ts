@@ -5,12 +5,12 @@ import { wrongUsage } from './command-error'
 /** The files in which a project's variables usually are, as Node.js and frameworks look for them. */
 const USUAL = ['.env', '.env.local', '.env.development'] as const
 
-/** The first usual file of the current folder that sets one of these variables. */
+/** The first usual file of the current folder that sets one of these variables, other than to nothing. */
 export function usualFileWith(names: readonly string[]): string | undefined {
   return USUAL.find((file) => {
     if (!existsSync(file)) return false
     const values = parseEnv(readFileSync(file, 'utf8'))
-    return names.some((name) => values[name] !== undefined)
+    return names.some((name) => (values[name] ?? '') !== '')
   })
 }
 
@@ -25,7 +25,7 @@ export function readEnvironment(file: string): Readonly<Record<string, string>> 
   try {
     values = parseEnv(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw wrongUsage(`${file} cannot be read: ${(error as Error).message}`)
+    throw wrongUsage(`${file} cannot be read: ${(error as Error).message} – check the path of --env.`)
   }
   const environment = { ...process.env }
   const expanded = Object.keys(values).map((name) => [name, expand(values, environment, [name])] as const)

@@ -5,7 +5,7 @@ import { ExitCode, wrongUsage } from './command-error'
 import { announce, withConnection } from './connect'
 import { holding } from './describe-lock'
 import { addOptions, CONNECTION_OPTIONS, type ConnectionOption, type Flags } from './options'
-import { COMMAND, oneLine, warn } from './output'
+import { commandOn, oneLine, quoted, warn } from './output'
 import { endSoon, runCommand, Signals, statusOf } from './run-command'
 
 const OPTIONS = [
@@ -22,14 +22,14 @@ export function addExecCommand(program: Command): void {
     .usage('<name> [options] -- <command...>')
     .summary('run a command under a lock, or skip it, or wait for the lock')
     .description(
-      "Runs a command if the lock can be acquired, and releases the lock when the command ends. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded elsewhere. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the command; with --abort-after, SIGTERM only after this time. Durations need a unit. Set --lock-at-most-for or --wait.",
+      "Runs a command if the lock can be acquired, and releases the lock when the command ends. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded for this slot, or a later run has begun. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the command; with --abort-after, SIGTERM only after this time. Durations need a unit. Set --lock-at-most-for or --wait.",
     )
   addOptions(exec, ...OPTIONS, ...CONNECTION_OPTIONS).action(
     (name: string, command: [string, ...string[]], flags: ExecFlags) => {
       const { wait, lockAtMostFor, lockAtLeastFor } = flags
       if (wait === undefined && lockAtMostFor === undefined)
         throw wrongUsage(
-          `Set --lock-at-most-for <duration>, or --wait <duration>, such as: ${COMMAND} exec ${name} --lock-at-most-for 10m -- ${command.join(' ')}`,
+          `Set --lock-at-most-for <duration>, or --wait <duration>, such as: ${commandOn('exec', name)} --lock-at-most-for 10m -- ${command.map(quoted).join(' ')}`,
         )
       if (command[0] === '') throw wrongUsage('The command is empty.')
       // Validate the configuration before connecting.

@@ -9,6 +9,9 @@ import { loadJobs } from './module-file'
 import { readDuration, type Flags } from './options'
 import { COMMAND, print, printJson } from './output'
 
+const NONE =
+  'There are no locks: the first run of a job creates its lock. If jobs have run already, check whether they use this table.'
+
 export type Limits = Readonly<Record<string, string>>
 
 /** Adds the commands that only read. */
@@ -33,7 +36,7 @@ export function addLockCommands(program: Command): void {
     if (json) printJson(locks.map((lock) => forJson(lock, view(lock))))
     else {
       const views = locks.map(view)
-      print(table(views, terminalWidth()))
+      print(views.length > 0 ? table(views, terminalWidth()) : held ? 'No lock is held.' : NONE)
       // Not in a pipe, where each line is a lock.
       if (views.length > 0 && process.stdout.isTTY) print(`\n${summary(views)}.`)
     }
@@ -95,7 +98,7 @@ function why(
       ? `its last run ${lastRun.outcome}${lastRun.error === undefined ? '' : `: ${printable(lastRun.error)}`}`
       : 'its last run is not known to have succeeded'
   const limit = `but should be acquired every ${limits[name] ?? ''}`
-  if (!lockedAt) return `is overdue: it was never acquired, ${limit}`
+  if (!lockedAt) return `is overdue: it was never acquired in this table, ${limit}`
   const last = `it was last acquired at ${lockedAt.toISOString()}`
   return age < 0
     ? `may be overdue: ${last}, ${formatDuration(-age)} ahead of the clock of the database: ${ANOTHER_CLOCK}`

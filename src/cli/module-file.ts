@@ -14,7 +14,7 @@ import { isCommonJs } from './project'
  */
 export async function loadFile(file: string): Promise<object> {
   const path = resolve(file)
-  if (!existsSync(path)) throw wrongUsage(`There is no file ${path}.`)
+  if (!existsSync(path)) throw wrongUsage(`There is no file ${path} – correct the path.`)
   try {
     return await loadModule(path)
   } catch (error) {
@@ -40,15 +40,36 @@ export async function loadJobs(file: string): Promise<Readonly<Record<string, Jo
 /** Packages that make Node.js load TypeScript, in its options. */
 const LOADERS = /ts-node|tsx|swc|esbuild|jiti|ts-patch/
 
-/** What may be wrong with the loading of TypeScript. If a loader has reported an error of its own, that is the reason. */
+/** What Node.js reports of a file that is missing, and of `./entity`, which means `./entity.ts` only to a loader. */
+const NOT_FOUND: readonly unknown[] = [
+  ...['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND', 'ERR_UNSUPPORTED_DIR_IMPORT'],
+]
+/** Not the name of a package, which no loader finds either. */
+const FILE = /'(\.{0,2}\/|[A-Z]:|file:)/
+
+/** What is wrong with the loading of TypeScript. If the file or a loader has thrown an error of its own, that is the reason. */
 function loaderAdvice(path: string, error: unknown): string {
   const options = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ')
-  const { code } = error as { code?: unknown }
+  const { code, message, stack } = error as Record<string, unknown>
+  const needs = isNotUnderstood(code, stack)
+    ? 'needs'
+    : NOT_FOUND.includes(code) && FILE.test(String(message))
+      ? 'may need'
+      : undefined
   if (!LOADERS.test(options))
-    return ' – TypeScript needs a loader, such as NODE_OPTIONS="--require ts-node/register" or NODE_OPTIONS="--import tsx"'
+    return needs === undefined
+      ? ''
+      : ` – TypeScript ${needs} a loader, such as NODE_OPTIONS="--require ts-node/register" or NODE_OPTIONS="--import tsx"`
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && !isCommonJs(path))
     return ' – the loader in NODE_OPTIONS does not load ES modules: use NODE_OPTIONS="--import tsx"'
   return ''
+}
+
+/** Whether Node.js itself does not understand the code. A SyntaxError that the code throws, such as for JSON, begins elsewhere. */
+function isNotUnderstood(code: unknown, stack: unknown): boolean {
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' || code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') return true
+  const [, thrownIn = ''] = /^SyntaxError: .*\n +at (.*)$/m.exec(String(stack)) ?? []
+  return code === undefined && thrownIn.includes('node:internal/')
 }
 
 /**

@@ -7,7 +7,7 @@ import { CommandError, ExitCode, refusal, wrongUsage } from './command-error'
 import { announce, onDatabase } from './connect'
 import { details, existingLock, forJson, holding, suggestion } from './describe-lock'
 import type { ConnectionOption, Flags, OptionName } from './options'
-import { COMMAND, print, printJson, warn } from './output'
+import { commandOn, print, printJson, warn } from './output'
 
 /** @param show prints the lock */
 type Change<Name extends OptionName> = (
@@ -29,7 +29,7 @@ export function addOperateCommands(program: Command): void {
     const { pausedBy = whoAmI(), duration, reason, wait } = flags
     const paused = await provider.table.pause(name, { duration, reason, pausedBy, wait })
     const lock = await existingLock(provider, name)
-    if (!paused) throw refusal(`${holding(lock)} – it was not paused.${advice(lock.paused)}`)
+    if (!paused) throw refusal(`${holding(lock)} – it was not paused.${advice(lock)}`)
     show(lock)
     if (!wasAcquired(lock))
       warn(
@@ -56,10 +56,12 @@ export function addOperateCommands(program: Command): void {
   changes(release, ['yes'], async (name, flags, provider, show) => {
     const lock = await existingLock(provider, name)
     if (!flags.json) show(lock)
-    if (lock.paused) throw refusal(`${holding(lock)} – end the pause with: ${COMMAND} resume ${lock.name}`)
+    if (lock.paused) throw refusal(`${holding(lock)} – end the pause with: ${commandOn('resume', lock.name)}`)
     if (lock.held && !flags.yes) await confirm()
     if (lock.held && !(await provider.table.release(lock)))
-      throw refusal(`Lock '${lock.name}' was not released, because it has changed since it was shown.`)
+      throw refusal(
+        `Lock '${lock.name}' was not released, because it has changed since it was shown – run the command again.`,
+      )
     if (flags.json) show(await existingLock(provider, name))
     else print(lock.held ? 'The lock was released.' : 'Nobody holds the lock.')
   })
@@ -82,10 +84,11 @@ function changes<Name extends OptionName>(
   })
 }
 
-function advice(paused: boolean): string {
+function advice({ held, paused }: LockRecord): string {
+  if (!held) return ' It was held a moment ago: run the command again.'
   return paused
     ? ' To pause it for longer, resume it first.'
-    : ' With --wait 5m this command waits for the end of that run.'
+    : ' With --wait 5m this command waits until the lock is free.'
 }
 
 /** Identifies the person at this terminal to people who read the table. */

@@ -6,6 +6,16 @@ import { terminalWidth, wrap } from './layout'
 /** The same as the package's name, so that `npx` cannot run a different package. */
 export const COMMAND = 'shedlock-orm'
 
+/** Quotes a word, if a shell would read it as anything else. */
+export function quoted(word: string): string {
+  return /^[\w.:/@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** A command for a lock, to be typed in a shell. */
+export function commandOn(command: string, lockName: string): string {
+  return `${COMMAND} ${command} ${quoted(lockName)}`
+}
+
 export function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
 }

@@ -78,6 +78,20 @@ export async function prismaProjects(project: Project): Promise<readonly PrismaP
   ]
 }
 
+/** Why `prismaProjects` found none. */
+export async function whyNoProject(project: Project): Promise<string> {
+  const file = configFile(project.root)
+  const { schema } = file === undefined ? {} : await loadConfig(project, file)
+  const given = typeof schema === 'string' ? schema : (schema?.folderPath ?? schema?.filePath)
+  const named = given ?? project.manifest.prisma?.schema
+  if (typeof named === 'string')
+    return `The schema that this project names, ${named}, does not exist – correct it.`
+  const all = project.files('.prisma').filter((path) => /^\s*datasource\s/m.test(project.read(path)))
+  return all.length === 0
+    ? 'There is no Prisma schema in this folder – run `npx prisma init`, or this command where the schema is.'
+    : `There are several Prisma schemas with different models: ${all.join(', ')} – name one as schema in prisma.config.ts.`
+}
+
 /** Reads a schema: a file, or a folder of files. */
 function readSchema(schema: string): PrismaProject {
   const isFolder = statSync(schema).isDirectory()
@@ -163,7 +177,7 @@ function migrationsBeside(file: string, schema: string, isFolder: boolean): stri
   if (isFolder) return !existsSync(beside) && existsSync(above) ? above : beside
   // mysql-schema.prisma is often beside mysql-migrations.
   const named = join(dirname(file), basename(file).replace(/schema\.prisma$/, 'migrations'))
-  return existsSync(named) ? named : beside
+  return named !== file && existsSync(named) ? named : beside
 }
 
 function prismaFilesIn(folder: string): string[] {

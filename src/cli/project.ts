@@ -13,7 +13,7 @@ interface Manifest {
 }
 
 /** A package that a project can load. */
-interface Installed {
+export interface Installed {
   readonly name: string
   load(): unknown
 }

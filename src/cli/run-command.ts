@@ -39,7 +39,9 @@ export async function runCommand(
   const status = await new Promise<number>((resolve) => {
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (child.pid !== undefined) return
-      warn(`${command} cannot be run: ${error.message}`)
+      warn(
+        `${command} cannot be run: ${error.message} – check its path, and whether this user may execute it.`,
+      )
       resolve(error.code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE)
     })
     child.on('exit', (code, signal) => {

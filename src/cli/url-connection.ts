@@ -71,7 +71,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
     idle.push(await open())
   } catch (error) {
     if (error instanceof CommandError) throw error
-    throw notConnected(oneLine(error))
+    throw notConnected(oneLine(error), driver === sqliteDriver)
   }
   return {
     provider,

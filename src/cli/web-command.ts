@@ -48,7 +48,9 @@ async function serve(server: ReturnType<typeof createServer>, port: number, path
   try {
     await once(server.listen(port, '127.0.0.1'), 'listening')
   } catch (error) {
-    throw wrongUsage(`Port ${port} cannot be used: ${(error as Error).message}`)
+    throw wrongUsage(
+      `Port ${port} cannot be used: ${(error as Error).message} – choose another, or leave --port out.`,
+    )
   }
   print(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)
   warn('Press Ctrl-C to stop.')

@@ -16,6 +16,10 @@ interface ApplicationInstance {
   readonly isStatic: boolean
 }
 
+/** Advice if @nestjs/core is loaded twice, for which there are two causes. */
+export const ONE_CORE =
+  'check whether `npm ls @nestjs/core` lists several versions or folders; if not, start compiled JavaScript, because some TypeScript loaders load it twice'
+
 export function* instancesOf(modules: Modules): Iterable<ApplicationInstance> {
   for (const { providers, controllers } of modules.values()) {
     for (const [token, wrapper] of [...providers, ...controllers]) {
@@ -90,7 +94,7 @@ export function placesOf(providers: LockProviders, allowInMemory = false): strin
 export function ormClient(modules: Modules): object {
   if ([...modules.values()].length === 0)
     throw configurationError(
-      'ShedLockModule cannot find the providers of the application, because @nestjs/core is loaded twice, as some TypeScript loaders do – create the lock provider in forRootAsync.',
+      `ShedLockModule cannot find the providers of the application, because @nestjs/core is loaded twice – create the lock provider in forRootAsync, or ${ONE_CORE}.`,
     )
   const found = [...instancesOf(modules)].filter(
     ({ isStatic, instance }) => isStatic && isOrmClient(instance),

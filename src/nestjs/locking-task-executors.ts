@@ -28,7 +28,7 @@ export class LockingTaskExecutors {
     const executor = this.#byProvider.get(provider)
     if (executor) return executor
     throw configurationError(
-      provider === undefined
+      provider === undefined || this.#byProvider.size === 0
         ? 'ShedLockModule is not ready yet – use its executors only after the application is initialised.'
         : `There is no lock provider '${provider}' – add it to lockProviders of ShedLockModule.forRoot.`,
     )
@@ -115,7 +115,12 @@ export function executorsOf(instance: unknown, method: string): LockingTaskExecu
   const executors = (instance as Bound | undefined)?.[EXECUTORS]
   if (executors) return executors
   if (areLocksAssumed()) return new AssumedExecutors()
+  // Its class, or its constructor, marks each object that has the method.
+  if (!(EXECUTORS in Object(instance)))
+    throw configurationError(
+      `'${method}' was not run, because it was called without its object – pass a function that calls it, such as () => object.${method}().`,
+    )
   throw configurationError(
-    `'${method}' was not run, because its object has no executors – import ShedLockModule.forRoot(…) in the application's root module, let Nest create the object, and if a factory creates it, call the method only after the application has created all its providers. In a unit test, call it inside assumeLocked(…) of shedlock-orm/testing.`,
+    `'${method}' was not run, because its object has no executors – check whether the root module imports ShedLockModule.forRoot(…), whether Nest creates the object, and, if a factory creates it, whether the application has created all its providers before the call. In a unit test, call it inside assumeLocked(…) of shedlock-orm/testing.`,
   )
 }

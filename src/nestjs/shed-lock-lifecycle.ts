@@ -18,7 +18,14 @@ import {
   time,
 } from '../core/internal'
 import { scheduleOf, schedulerOf } from './cron-slot'
-import { instancesOf, lockProvidersFor, placesOf, type LockProviders, type Modules } from './lock-providers'
+import {
+  instancesOf,
+  lockProvidersFor,
+  ONE_CORE,
+  placesOf,
+  type LockProviders,
+  type Modules,
+} from './lock-providers'
 import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
 import { moveOutermost } from './outermost-modules'
 import { configurationOf, isLocked, locksOf, prototypesOf } from './scheduler-lock.decorator'
@@ -64,7 +71,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     this.#logger.log(`Locks are in ${placesOf(this.providers, this.options.allowInMemory)}`)
     if ([...this.modules.values()].length === 0)
       this.#logger.warn(
-        '@nestjs/core is loaded twice, as some TypeScript loaders do, so locked methods are not checked, and a client that ends in onModuleDestroy ends before running jobs – start compiled JavaScript',
+        `@nestjs/core is loaded twice, so locked methods are not checked, and a client that ends in onModuleDestroy ends before running jobs – ${ONE_CORE}`,
       )
     const unlocked = new Map<string, string>()
     for (const { instance, isStatic } of instancesOf(this.modules))
@@ -100,7 +107,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   #checkSignals(): void {
     if (isMainThread && process.listenerCount('SIGTERM') === 0)
       this.#logger.warn(
-        'SIGTERM ends this process at once, so each deploy interrupts running jobs and leaves their locks held – call app.enableShutdownHooks()',
+        'Nothing handles SIGTERM, so a deploy interrupts running jobs and leaves their locks held – call app.enableShutdownHooks()',
       )
   }
 
@@ -126,7 +133,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     const late = (await Promise.all(ending)).flat()
     if (late.length > 0)
       this.#logger.warn(
-        `Tasks did not end within the shutdown timeout; their locks stay held until they end, or until they expire: ${late.join(', ')}`,
+        `Tasks did not end within the shutdown timeout; their locks stay held until they end, or until they expire: ${late.join(', ')} – end each task when its signal aborts, or set a longer shutdown.timeout`,
       )
     // Locks acquired by hand and by executeOnce use the providers directly, and may still have releases in the background.
     await Promise.all(
@@ -163,7 +170,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       if (slot) return parseSlot((slot as () => unknown).call(instance) ?? NaN, 'slot')
       if (slots?.hasScheduler === false)
         this.#logger.warn(
-          `catchUp of ${nameOf(instance, key)} does nothing, because no scheduler calls the method – import ScheduleModule.forRoot(), or set slot`,
+          `catchUp of ${nameOf(instance, key)} does nothing, because the application has no scheduler – import ScheduleModule.forRoot(), or set slot`,
         )
       // Undefined before its @Cron is due for the first time, and if the scheduler does not run it here.
       return slots?.isScheduled(instance, key) ? slots.slotOf(instance, key) : undefined
@@ -209,7 +216,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     // A class that is provided twice is one job, which the lock rightly runs once.
     if (!other || (other.key === key && prototypesOf(other.instance)[0] === prototypesOf(instance)[0])) return
     throw configurationError(
-      `${nameOf(other.instance, other.key)} and ${nameOf(instance, key)} are due at the same times and share lock '${name}', so one of them would never run – give each a name of its own. A method that subclasses inherit can compute it: name() { return \`…-\${this.tenant}\` }.`,
+      `${nameOf(other.instance, other.key)} and ${nameOf(instance, key)} are due at the same times and share lock '${name}', so one of them would be skipped – give each a name of its own. A method that subclasses inherit can compute it: name() { return \`…-\${this.tenant}\` }.`,
       name,
     )
   }

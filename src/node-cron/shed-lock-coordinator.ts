@@ -119,6 +119,8 @@ function fireOf(key: string): { name: string; slot: number } {
   const slot = Date.parse(key.slice(-DUE_LENGTH))
   if (name !== '' && Number.isFinite(slot)) return { name, slot }
   throw configurationError(
-    `'${key}' is not a key of node-cron, such as 'name:2026-11-20T20:44:53.000Z' – use node-cron 4.4 or later, and set the name of the task.`,
+    Number.isFinite(slot)
+      ? `The key '${key}' has no name – set the name of the task.`
+      : `'${key}' is not a key of node-cron, such as 'name:2026-11-20T20:44:53.000Z' – use node-cron 4.4 or later.`,
   )
 }

@@ -59,7 +59,7 @@ export function prismaLockProvider(
     )
   if (isOfTransaction(prisma))
     throw clientError(
-      'prismaLockProvider got the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself.',
+      'prismaLockProvider got a client without $connect, or the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself.',
     )
   const client = primaryOf(prisma)
   const dialect = given ?? dialectNamed(dialectOfClient(client))

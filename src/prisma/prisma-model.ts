@@ -105,7 +105,7 @@ function dialectOfProvider(provider: PrismaProvider, { schema }: LockTableOption
     )
   if (schema !== undefined && WITHOUT_SCHEMAS.includes(provider))
     throw configurationError(
-      `With provider '${provider}', Prisma's models and migrations have no schema, so they cannot describe a table in '${schema}' – keep the table in the app's own database, or create it with \`npx shedlock-orm sql ${provider}\`, and leave out the model, which locks do not need.`,
+      `With provider '${provider}', Prisma's models and migrations have no schema, so they cannot describe a table in '${schema}' – keep the table in the app's own database, or create it with \`npx shedlock-orm sql ${provider} --schema ${schema}\`, and leave out the model, which locks do not need.`,
     )
   return dialects[name]
 }

@@ -70,6 +70,6 @@ function stopNaming(refusal: string): void {
   statements.refused = true
   statements.names.clear()
   warn(
-    `shedlock-orm sends its statements without names from now on, because a name was refused: ${refusal} – behind a pooler leave lockStatementName out.`,
+    `shedlock-orm sends its statements without names from now on, because a prepared one was refused: ${refusal} – behind a pooler leave lockStatementName out.`,
   )
 }

@@ -90,11 +90,11 @@ export const leaseCases: Cases = {
       return extended && { token, extended }
     })
     const firstEnd = new Lease(first)
-    assert(answer.extended.remaining() > first, 'the holder has no longer lease')
+    assert(answer.extended.remaining() > first, 'the extension did not make the lease longer')
     assert.equal(await tokenOf(lock), answer.token)
     for (const factor of [60, 90]) {
       const longer = await lock.extend(factor * first, undefined)
-      assert(Number(longer?.remaining()) > first, 'the holder has no longer lease')
+      assert(Number(longer?.remaining()) > first, 'the extension did not make the lease longer')
       assert.equal(await tokenOf(lock), answer.token)
     }
     await until(() => firstEnd.remaining() === 0, 'the first lease is over')

@@ -53,7 +53,7 @@ export async function fuzz(
       assert.equal(
         await counter.read(),
         ITERATIONS.reduce((sum, iterations) => sum + iterations),
-        'updates were lost, because two workers held the lock at the same time',
+        'the counter is wrong: check whether two workers held the lock at the same time',
       )
     }),
   )

@@ -38,7 +38,7 @@ export function mysqlConnection(isGiven: boolean): DriverConnection {
   const preparation = new Preparation(
     !isGiven,
     (reason) =>
-      `shedlock-orm sends its statements unprepared from now on, because one could not be prepared: ${reason}.`,
+      `shedlock-orm sends its statements unprepared from now on, because one could not be prepared: ${reason} – they work, but take longer.`,
   )
   return {
     // TypeORM reads it from the options, or from its first connection.

@@ -118,7 +118,7 @@ export function pgConnection(named: boolean): DriverConnection {
   const preparation = new Preparation(
     named,
     (reason) =>
-      `shedlock-orm sends its statements without names from now on, because a name was refused: ${reason} – behind a pooler set namedStatements: false.`,
+      `shedlock-orm sends its statements without names from now on, because a prepared one was refused: ${reason} – behind a pooler set namedStatements: false.`,
   )
   return {
     end: endPgClient,

@@ -63,8 +63,11 @@ function isUnchanged({ action, job, owner, until }: ActionRequest, lock: LockRec
   )
 }
 
-/** @returns a response if there can be no such lock */
-async function readLock({ provider, name }: ActionRequest): Promise<LockRecord | undefined | Response> {
+/** @returns a response if there can be no such lock, or nothing to run */
+async function readLock(request: ActionRequest): Promise<LockRecord | undefined | Response> {
+  const { provider, name, action, job } = request
+  if (action === 'run' && !job.run)
+    return notDone(request, 409, 'This app cannot run the job: the jobs of the page have no run for it.')
   if (isLockName(name)) return provider.table.find(name)
   // Some databases reject such a name as a value, such as PostgreSQL a NUL. In others, another program may have written a row with it.
   const lock = (await provider.table.list()).find((each) => each.name === name)
@@ -207,7 +210,7 @@ const SHOWN_WITHIN = 30
 
 const DONE: Readonly<Record<Action | 'started', (name: string) => string>> = {
   run: (name) => `The job ${name} ran and succeeded.`,
-  started: (name) => `The job ${name} is running. When it ends, its last run says how.`,
+  started: (name) => `The job ${name} was started. When it ends, its last run says how.`,
   pause: (name) => `The job ${name} is paused.`,
   resume: (name) => `The job ${name} is resumed.`,
   release: (name) => `The lock ${name} is released.`,

@@ -31,7 +31,7 @@ export async function readBody(body: AsyncIterable<Uint8Array>): Promise<Buffer>
 export async function readForm({ body, bodyUsed }: Request): Promise<URLSearchParams> {
   if (bodyUsed || body?.locked)
     throw new FormError(
-      'Something has read the form before the page could, such as authorize – read request.clone() there instead.',
+      'Something has read the form before the page could – check whether authorize does, and read request.clone() there instead.',
     )
   let bytes: Buffer
   try {
@@ -40,7 +40,7 @@ export async function readForm({ body, bodyUsed }: Request): Promise<URLSearchPa
     if (error instanceof FormError) throw error
     throw new FormError('The form did not arrive completely – send it again.')
   }
-  if (bytes.length > LARGEST_FORM) throw new FormError('The form is too large.', 413)
+  if (bytes.length > LARGEST_FORM) throw new FormError('The form is too large – shorten the reason.', 413)
   return new URLSearchParams(bytes.toString())
 }
 

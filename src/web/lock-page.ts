@@ -111,9 +111,14 @@ export function lockPage<Host = unknown>(
     const isPost = request.method === 'POST'
     const mayAct = !readOnly && !visitor.readOnly
     if (action === '' && !isPost) return show(request, parameters, mayAct)
-    if (!mayAct) return plainText(403, 'Nothing can be changed here: this page is read-only.')
+    if (!mayAct)
+      return plainText(
+        403,
+        `Nothing can be changed here: ${readOnly ? 'this page is' : 'your access is'} read-only.`,
+      )
     const provider = sources.get(source)
-    if (!provider || name === '' || !isAction(action)) return plainText(404, 'There is no such action.')
+    if (!provider || name === '' || !isAction(action))
+      return plainText(404, 'The address names no action, lock or provider of this page. Go back to it.')
     const subject = { title, places: [await placeOf(source, provider)] }
     const seen = { owner: text('owner'), until: text('until') }
     const requested = {
@@ -131,7 +136,7 @@ export function lockPage<Host = unknown>(
       if (!isFromHere(request))
         return plainText(
           403,
-          'This form was not sent by this page. Reload the page, and send the form again.',
+          'The browser does not say that this page sent the form. Reload the page, and send it again. If that fails, check whether a proxy changes the header Host.',
         )
       return await act(requested, form).finally(() => {
         locks.forget()

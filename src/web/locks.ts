@@ -121,16 +121,20 @@ function named(name: string, place: string): string {
   return name === '' ? place : `${name}: ${place}`
 }
 
+/** The code for anything but a LockError. */
+const UNEXPECTED = 'UNEXPECTED_ERROR'
+
 const ADVICE: Readonly<Record<string, string>> = {
   TIMEOUT:
     'The database did not answer in time. Check whether it is reachable, the connection pool is exhausted, or the table is locked.',
   DATABASE_ERROR:
     "The database is not reachable, or it answered with an error. The app's log has that error; npx shedlock-orm doctor finds what is wrong with the table.",
+  [UNEXPECTED]: "The app's log has the error.",
 }
 
 /** Describes an error to visitors. The database's own message may contain secrets, so it only goes to the app's log. */
 export function failureOf(error: unknown): { code: string; message: string } {
-  const { code, message } = error instanceof LockError ? error : { code: 'DATABASE_ERROR', message: '' }
+  const { code, message } = error instanceof LockError ? error : { code: UNEXPECTED, message: '' }
   const advice = ADVICE[code]
   if (advice !== undefined) warn(error)
   return { code, message: advice ?? message }

@@ -30,7 +30,7 @@ export function nodeHandler<Request extends IncomingMessage | { readonly raw: In
       )
     } catch (error) {
       warn(error)
-      await send(plainText(500, 'The page failed. The log of the app has the error.'), outgoing).catch(warn)
+      await send(plainText(500, "The page failed. The app's log has the error."), outgoing).catch(warn)
     }
   }
 }

@@ -65,7 +65,7 @@ export function overviewPage(overview: Overview, { parameters, mayAct, title, do
   const which = `${first + 1} to ${first + shown.length} of ${found.length}`
   const links = (label: string): Part => pages > 1 && pageLinks(label, same, number, pages, which)
   const main = markup`<p class="dim">${now && markup`Read at ${time(now, true)} UTC. `}${isFiltering ? filtering(same) : refreshing(same)}</p>
-<div class="alert" role="alert" data-lost hidden><strong>The app does not answer.</strong> What you see is as old as the time above.</div>
+<div class="alert" role="alert" data-lost hidden><strong>The app does not answer.</strong> Check whether it runs, and your network. What you see is as old as the time above.</div>
 ${done && markup`<div class="done" role="status"><strong>Done.</strong> ${done}</div>`}
 ${failures.map(failure)}
 ${
@@ -143,7 +143,7 @@ function empty({ jobs, failures }: Overview): Part {
   if (jobs.length > 0)
     return markup`<div class="box">No job matches. <a href="${link({})}">Show all</a></div>`
   const advice =
-    'The first run of a job creates its lock. If jobs have run already, the app uses another database, schema or table.'
+    'The first run of a job creates its lock. If jobs have run already, check whether they use this database, schema and table.'
   return failures.length === 0 && markup`<div class="box">${advice}</div>`
 }
 

@@ -326,6 +326,16 @@ export default defineConfig({
     expect(stdout).toContain('npx prisma db push')
   })
 
+  it('puts the migrations beside a schema that has another name', async () => {
+    const folder = project({
+      'package.json': PRISMA.replace('{', '{"prisma":{"schema":"db/main.prisma"},'),
+      'db/main.prisma': 'datasource db {\n  provider = "postgresql"\n}\n',
+    })
+    expect((await init(folder)).names).toContainEqual(
+      expect.stringMatching(/^db\/migrations\/\d+_create_shedlock\/migration\.sql$/),
+    )
+  })
+
   it('dates the migration behind the newest', async () => {
     const folder = project({
       'package.json': PRISMA,
@@ -365,7 +375,7 @@ export default defineConfig({
       'at the root of a monorepo',
       { 'package.json': '{}', 'apps/api/package.json': TYPEORM, 'apps/web/package.json': '{}' },
       [],
-      /but apps\/api does: run it there/,
+      /but there is an ORM in apps\/api: run the command there/,
     ],
     [
       'with two ORMs',
@@ -378,6 +388,18 @@ export default defineConfig({
       { 'package.json': packageWith({ typeorm: '^0.2.45' }) },
       [],
       /typeorm 0\.2\.45 is too old – shedlock-orm works with \^0\.3\.20 \|\| \^1\.0\.0/,
+    ],
+    [
+      'with several schemas, of which none is named',
+      { 'a/a.prisma': SCHEMA, 'b/b.prisma': SCHEMA.replace(/model \w+/, 'model Other') },
+      [],
+      /several Prisma schemas with different models: a\/a\.prisma, b\/b\.prisma – name one/,
+    ],
+    [
+      'that names a schema which does not exist',
+      { 'package.json': PRISMA.replace('{', '{"prisma":{"schema":"gone.prisma"},') },
+      [],
+      /names, gone\.prisma, does not exist/,
     ],
     ['without a schema', {}, [], /There is no Prisma schema in this folder – run `npx prisma init`/],
     [
@@ -404,7 +426,7 @@ export default defineConfig({
       'with a schema on MySQL',
       { 'prisma/schema.prisma': SCHEMA.replace('postgresql', 'mysql') },
       ['--schema', 'ops'],
-      /no schema, .* in 'ops' .* `npx shedlock-orm sql mysql`/,
+      /no schema, .* in 'ops' .* `npx shedlock-orm sql mysql --schema ops`/,
     ],
     [
       'with a config that only its own Prisma can read',

@@ -87,7 +87,10 @@ const sqlite = backends.filter(({ name }) => name === 'sqlite')
 describeBackends(sqlite)('list and release on $name', (backend) => {
   it('lists the locks and their holders', async () => {
     const { provider, run } = await openCli(backend)
-    expect((await run('list')).stdout).toBe('There are no locks.\n')
+    expect((await run('list')).stdout).toMatch(
+      /^There are no locks: .* check whether they use this table\.\n$/,
+    )
+    expect((await run('list', '--held')).stdout).toBe('No lock is held.\n')
     await provider.lock({ name: 'report', lockAtMostFor: '90m' })
     const free = await provider.lock({ name: 'cleanup', lockAtMostFor: '1h' })
     await free?.unlock()
@@ -129,11 +132,11 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
     })
     for (const [name, hint] of [
       ['reprot', "did you mean 'report'?"],
-      ['vacuum', 'check the name:'],
+      ['vacuum', 'check the name, and whether the job uses this table:'],
     ] as const)
       expect(await run('list', name)).toEqual({
         ...{ status: 1, stdout: '' },
-        stderr: `shedlock-orm: Lock '${name}' was never acquired – ${hint} shedlock-orm list shows all of them.\n`,
+        stderr: `shedlock-orm: There is no lock '${name}' in the table – ${hint} shedlock-orm list shows all of them.\n`,
       })
   })
 

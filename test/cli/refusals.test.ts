@@ -63,7 +63,7 @@ it.each([
   ['mssql://app:x@[::1]:1/app', ' ::1:1'],
 ])('a database that cannot be reached is reported with what to do: %s', async (url, reason) => {
   const { status, stderr } = await runCli(['list', '--url', url])
-  expect(stderr).toMatch(/^shedlock-orm: The connection .* – start the server, or correct /)
+  expect(stderr).toMatch(/^shedlock-orm: The connection .* – check whether the server runs, and its /)
   expect({ status, stderr }).toEqual({ status: 3, stderr: expect.stringContaining(reason) })
 })
 

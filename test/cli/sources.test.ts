@@ -148,6 +148,11 @@ it.each<[string, Refused, RegExp]>([
     /or --data-source\.\n$/,
   ],
   [
+    'a database that is not named, with a .env where it is empty',
+    { files: { '.env': 'DATABASE_URL=' } },
+    /or --data-source\.\n$/,
+  ],
+  [
     'a prisma.config.ts that cannot be loaded',
     { files: { 'prisma.config.ts': 'throw new Error("no way")', 'schema.prisma': '' } },
     /prisma\.config\.ts cannot be loaded: .*no way/,
@@ -155,12 +160,12 @@ it.each<[string, Refused, RegExp]>([
   [
     'a variable of a file that refers to one that is missing',
     { files: { '.env': 'OTHER=${B}\nDATABASE_URL=file:${HOST_}' }, args: ENV_FILE },
-    /The URL refers to HOST_, which neither the environment nor the file/,
+    /The URL contains \$\{HOST_\} instead of its value – set HOST_ in/,
   ],
   [
     'a variable of a file that refers to itself',
     { files: { '.env': 'DATABASE_URL=file:${B}\nB=${DATABASE_URL}' }, args: ENV_FILE },
-    /refers to DATABASE_URL/,
+    /contains \$\{DATABASE_URL\} instead/,
   ],
   [
     'a variable that differs from that of the file',
@@ -180,6 +185,19 @@ it.each<[string, Refused, RegExp]>([
     { files: { 'data-source.ts': ENUM }, args: DATA_SOURCE },
     /TypeScript needs a loader, such as NODE_OPTIONS/,
   ],
+  ...(
+    [
+      ["import 'node:fs'\nenum Unsupported { A }", /cannot be loaded: .* – TypeScript needs a loader/],
+      ["throw new Error('no way')", /cannot be loaded: no way\n$/],
+      ["JSON.parse('no JSON')", /cannot be loaded: [^–]*JSON[^–]*\n$/],
+      ["require('./entity')", /cannot be loaded: .* – TypeScript may need a loader/],
+      ["require('no-such-package')", /cannot be loaded: [^–]*no-such-package[^–]*\n$/],
+    ] as const
+  ).map(([text, message]): [string, Refused, RegExp] => [
+    `a DataSource in TypeScript: ${text}`,
+    { files: { 'data-source.ts': text }, args: DATA_SOURCE },
+    message,
+  ]),
   [
     'a DataSource in TypeScript whose loader failed',
     { files: { 'data-source.ts': ENUM, 'ts-node.cjs': loader(NOT_COMPILED) }, args: DATA_SOURCE },
@@ -213,3 +231,25 @@ it.each<[string, Refused, RegExp]>([
     expect(answer).toEqual({ status, stdout: '', stderr: expect.stringMatching(message) })
   },
 )
+
+it('a DataSource that cannot be initialised is told from a database that cannot be reached', async () => {
+  const folder = projectWith('better-sqlite3', 'typeorm')
+  const source = (options: string): string =>
+    `const { DataSource } = require('typeorm')\nmodule.exports = new DataSource({ type: 'better-sqlite3', ${options} })`
+  write(folder, {
+    'entity.js': "throw new Error('no way')",
+    'entities.js': source("database: 'app.db', entities: ['entity.js']"),
+    'folder.js': source("database: '.'"),
+  })
+  const list = (file: string) => runCli(['list', '-d', file], { cwd: folder })
+  expect(await list('entities.js')).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/database was reached, but .* cannot be initialised: no way – check its/),
+  })
+  expect(await list('folder.js')).toMatchObject({
+    status: 3,
+    stderr: expect.stringMatching(
+      /The connection .* failed: .* – check whether the path is that of a database/,
+    ),
+  })
+})

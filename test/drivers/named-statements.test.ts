@@ -21,7 +21,7 @@ import { Log } from '../typeorm/log'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 const REFUSED = expect.stringMatching(
-  /shedlock-orm sends its statements without names from now on, because a name was refused: /,
+  /shedlock-orm sends its statements without names from now on, because a prepared one was refused: /,
 )
 const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
 const log = new Log(['error', 'warn'])

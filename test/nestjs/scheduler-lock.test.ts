@@ -102,7 +102,9 @@ describe('a method with @SchedulerLock', () => {
     const error = lockError('INVALID_CONFIGURATION', 'ShedLockModule')
     await expect(jobs.run()).rejects.toEqual(error)
     await expect(new Jobs().run()).rejects.toEqual(error)
-    await expect(Reflect.apply(method(Jobs, 'run'), undefined, [])).rejects.toEqual(error)
+    const lost = lockError('INVALID_CONFIGURATION', 'called without its object')
+    for (const self of [undefined, {}])
+      await expect(Reflect.apply(method(Jobs, 'run'), self, [])).rejects.toEqual(lost)
     expect(ran).toBe(0)
   })
 

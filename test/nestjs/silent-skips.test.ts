@@ -34,7 +34,7 @@ describe.each(['legacy', 'standard'])('Two jobs with one lock and one schedule, 
     return [class One extends Base {}, class Two extends Base {}]
   }
 
-  test('are refused at the start, because one of them would never run', async () => {
+  test('are refused at the start, because one of them would be skipped', async () => {
     const refused = { code: 'INVALID_CONFIGURATION', lockName: 'job' }
     await expect(start(...heirs())).rejects.toMatchObject({
       ...refused,

@@ -145,13 +145,14 @@ describe('a coordinator', () => {
     expect(await coordinator.shouldRun(key(0), 60_000)).toBe(false)
   })
 
-  test.each(['report', ':2026-11-20T00:00:00.000Z', 'report:1234567890123456789012'])(
-    'refuses the key %s',
-    async (wrong) => {
-      const asked = shedLockCoordinator(new InMemoryLockProvider()).shouldRun(wrong, 1_000)
-      await expect(asked).rejects.toEqual(lockError('INVALID_CONFIGURATION'))
-    },
-  )
+  test.each([
+    ['report', 'use node-cron 4.4'],
+    [':2026-11-20T00:00:00.000Z', 'has no name'],
+    ['report:1234567890123456789012', 'use node-cron 4.4'],
+  ])('refuses the key %s', async (wrong, advice) => {
+    const asked = shedLockCoordinator(new InMemoryLockProvider()).shouldRun(wrong, 1_000)
+    await expect(asked).rejects.toEqual(lockError('INVALID_CONFIGURATION', advice))
+  })
 })
 
 describe('with node-cron itself', () => {

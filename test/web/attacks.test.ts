@@ -95,7 +95,10 @@ describe('a form', () => {
     })
     const init = { method: 'POST', headers: FROM_HERE, body, duplex: 'half' as const }
     const answer = await page(new Request(`${ADDRESS}?action=pause&name=job`, init))
-    expect([answer.status, await answer.text()]).toEqual([413, 'The form is too large.\n'])
+    expect([answer.status, await answer.text()]).toEqual([
+      413,
+      'The form is too large – shorten the reason.\n',
+    ])
     expect(sent).toBeLessThan(10)
   })
 

@@ -336,11 +336,18 @@ describe('the page', () => {
   it('is read-only unless readOnly is false', async () => {
     const asked = { action: 'pause', name: 'job' }
     const fields = { for: '1h', reason: 'r' }
-    for (const options of [{ readOnly: true }, { authorize: () => ({ user: 'ann', readOnly: true }) }]) {
+    for (const [options, whose] of [
+      [{ readOnly: true }, 'this page is'],
+      [{ authorize: () => ({ user: 'ann', readOnly: true }) }, 'your access is'],
+    ] as const) {
       const { provider, html, get, post } = await openPage(options)
       await provider.insert('held')
       expect(await html()).not.toMatch(/action=|method="post"/)
-      expect((await get('?action=pause&name=job')).status).toBe(403)
+      const answer = await get('?action=pause&name=job')
+      expect([answer.status, await answer.text()]).toEqual([
+        403,
+        `Nothing can be changed here: ${whose} read-only.\n`,
+      ])
       expect((await post(asked, fields)).status).toBe(403)
       expect(await provider.table.find('job')).toBeUndefined()
     }
@@ -403,7 +410,8 @@ describe('what the app knows of its jobs', () => {
     expect((await provider.table.find('job'))?.lastRun?.outcome).toBe('succeeded')
     const [cookie = ''] = answer.headers.get('set-cookie')?.split(';') ?? []
     expect(await (await get('?q=job', { cookie })).text()).toContain('The job job ran and succeeded.')
-    expect((await post({ action: 'run', name: 'other' }, REASON)).status).toBe(409)
+    const other = await post({ action: 'run', name: 'other' }, REASON)
+    expect([other.status, await other.text()]).toEqual([409, expect.stringContaining('cannot run the job')])
   })
 
   it('says that a run failed, without its message, which goes to the log', async () => {
@@ -474,11 +482,14 @@ describe('a database that does not answer', () => {
       find: () => Promise.reject(new Error(text)),
     })
     const { get } = pageOf(provider)
-    for (const query of ['', '?action=pause&name=job']) {
+    for (const [query, message] of [
+      ['', 'The database is not reachable, or it answered'],
+      ['?action=pause&name=job', 'UNEXPECTED_ERROR: The app&#39;s log has the error.'],
+    ] as const) {
       const answer = await get(query)
       expect(answer.status).toBe(503)
       const text = await answer.text()
-      expect(text).toContain('The database is not reachable, or it answered')
+      expect(text).toContain(message)
       expect(text).not.toContain('hunter2')
     }
     expect(warnings.mock.calls.filter(([warning]) => String(warning).includes('hunter2'))).toHaveLength(2)

@@ -188,7 +188,7 @@ it('answers even if the page does not', async () => {
   const handle = nodeHandler(() => Promise.reject(new Error('no page')))
   const port = await listening(createServer((incoming, outgoing) => void handle(incoming, outgoing)))
   const [answer, why] = await send(port, '/')
-  expect([answer.statusCode, why]).toEqual([500, 'The page failed. The log of the app has the error.\n'])
+  expect([answer.statusCode, why]).toEqual([500, "The page failed. The app's log has the error.\n"])
   expect(warnings).toHaveBeenCalledTimes(1)
 })
 

@@ -1,7 +1,8 @@
 import type { Driver } from '../../drivers/internal'
 import type { SqlRow, StatementResult } from '../../sql/internal'
 import { databaseFailure, wrongUsage, type CommandError } from '../command-error'
-import { Project } from '../project'
+import { oneLine } from '../output'
+import { Project, type Installed } from '../project'
 
 /** What the command line uses of a database driver in the user's project. */
 export interface CliDriver extends Driver {
@@ -28,10 +29,20 @@ export function loadDriver({ packages, via }: Pick<CliDriver, 'packages' | 'via'
   exports: unknown
 } {
   const found = new Project().find(packages, via)
-  if (found) return { name: found.name, exports: found.load() }
+  if (found) return { name: found.name, exports: load(found) }
   throw databaseFailure(
     `There is no driver for this database in ${process.cwd()} – install ${packages.map(packageOf).join(' or ')}, or use --data-source.`,
   )
+}
+
+function load(found: Installed): unknown {
+  try {
+    return found.load()
+  } catch (error) {
+    throw databaseFailure(
+      `The driver ${found.name} cannot be loaded: ${oneLine(error)} – install it again, with this version of Node.js.`,
+    )
+  }
 }
 
 /** The package to install for a driver; `undefined` if the project has one, or names one that is yet to be installed. */
@@ -74,6 +85,6 @@ export function withoutBrackets(host: string): string {
 
 function unreadable(): CommandError {
   return wrongUsage(
-    'The URL cannot be read – percent-encode special characters in the user and the password: @ as %40, / as %2F, # as %23, ? as %3F, % as %25.',
+    'The URL cannot be read – check its host and port, and percent-encode special characters in all other parts: @ as %40, / as %2F, # as %23, ? as %3F, % as %25.',
   )
 }

@@ -44,7 +44,9 @@ export function sqlServerOptions(url: string): object {
   const first = (...keys: string[]): string | undefined =>
     keys.map((key) => properties.get(key)).find((value) => value !== undefined)
   if (!/^(sqlpassword|notspecified)$/i.test(first('authentication') ?? 'SqlPassword'))
-    throw unreadable('it can only authenticate by user and password; for other ways use --data-source')
+    throw wrongUsage(
+      'With a URL, this command can authenticate only by user and password – for other ways use --data-source.',
+    )
   return {
     server: host,
     port: Number(port || 1433),

@@ -77,10 +77,14 @@ function ormOf(project: Project, wanted: string | undefined) {
     ? found.filter(({ name }) => name !== 'prisma')
     : found
   const [orm, ...others] = wanted === undefined ? known : ORMS.filter(({ name }) => name === wanted)
-  if (!orm)
+  if (!orm) {
+    const why = project.exists('package.json')
+      ? `The package.json of ${project.root} names neither typeorm nor @prisma/client`
+      : `There is no package.json in ${project.root}`
     throw wrongUsage(
-      `The package.json of ${project.root} names neither typeorm nor @prisma/client${elsewhere(project)} – for other clients, print the table with \`npx shedlock-orm sql <database>\`.`,
+      `${why}${elsewhere(project)} – for other clients, print the table with \`npx shedlock-orm sql <database>\`.`,
     )
+  }
   if (others.length > 0)
     throw wrongUsage(
       `This project has ${known.map(({ name }) => name).join(' and ')} – name one: shedlock-orm init ${orm.name}`,
@@ -112,7 +116,7 @@ function elsewhere(project: Project): string {
       const other = new Project(join(project.root, folder))
       return ORMS.some(({ packages }) => packages.some((name) => other.declares(name)))
     })
-  return folders.length === 0 ? '' : `, but ${folders.join(', ')} does: run it there`
+  return folders.length === 0 ? '' : `, but there is an ORM in ${folders.join(', ')}: run the command there`
 }
 
 function perform(project: Project, { file, text, appends = false }: Write): void {

@@ -4,7 +4,7 @@ import { prismaMigration, prismaModel, type PrismaProvider } from '../../prisma/
 import { prismaContract } from '../../prisma-8/internal'
 import type { LockTableOptions } from '../../sql/internal'
 import { wrongUsage } from '../command-error'
-import { prismaProjects, type PrismaProject } from '../prisma-project'
+import { prismaProjects, whyNoProject, type PrismaProject } from '../prisma-project'
 import type { Project } from '../project'
 import { missingDriver } from '../url-connection'
 import type { Plan, Step, Write } from './plan'
@@ -27,10 +27,7 @@ export async function prismaPlan(
   const folder = wanted === undefined ? undefined : join(project.root, wanted)
   const named = all.filter(({ migrations }) => migrations === folder)
   const [main] = named.length > 0 ? named : all
-  if (!main)
-    throw wrongUsage(
-      'There is no Prisma schema in this folder – run `npx prisma init`, or this command where the schema is.',
-    )
+  if (!main) throw wrongUsage(await whyNoProject(project))
   const parts = (folder === undefined ? all : [main]).map((prisma) =>
     schemaPlan(project, prisma, names, folder),
   )
@@ -91,7 +88,7 @@ function schemaPlan(
           language: 'sh',
         }
       : {
-          what: `There is no ${short(project, folder)}: push the model as your others, which leaves the names of locks to the database's collation${provider === 'mysql' ? ' (MySQL ignores case; `npx shedlock-orm sql mysql` prints a table that does not)' : ''}:`,
+          what: `There is no ${short(project, folder)}, so if you push your other models, push this one too, which leaves the names of locks to the database's collation${provider === 'mysql' ? ' (MySQL ignores case; `npx shedlock-orm sql mysql` prints a table that does not)' : ''}:`,
           code: 'npx prisma db push && npx prisma generate\n',
           language: 'sh',
         },

@@ -49,23 +49,23 @@ export async function typeOrmPlan(
       what: `List CreateShedLock${date} in ${[...lists].join(', ')}, as the other migrations are.`,
     })
   const isNew = writes.length === 0 && present.length === 0
-  const sets = (option: string): boolean =>
-    sources.some(
+  const fileWith = (option: string): string | undefined =>
+    sources.find(
       ({ file, text }) => !NOT_OF_THE_APP.test(file) && new RegExp(`\\b${option}\\s*:\\s*true\\b`).test(text),
-    )
-  const synchronizes = isNew && sets('synchronize')
-  if (synchronizes)
+    )?.file
+  const synchronizes = isNew ? fileWith('synchronize') : undefined
+  if (synchronizes !== undefined)
     steps.push({
-      what: 'The app synchronizes its schema, so list the entity beside its others, which creates the table:',
+      what: `${synchronizes} has \`synchronize: true\`, so list the entity beside its others, which creates the table:`,
       code: `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\nconst entities = [shedLockEntity(${literal(names)})]\n`,
     })
   else if (isNew)
     steps.push({
-      what: 'There is no folder of migrations, so list the migration in the DataSource:',
+      what: 'No folder of migrations was found, so list the migration in the DataSource:',
       code: `import { createShedLockMigration } from 'shedlock-orm/typeorm'\n\nconst migrations = [createShedLockMigration(${literal(names)})]\n`,
     })
-  if (!synchronizes) {
-    const runs = sets('migrationsRun')
+  if (synchronizes === undefined) {
+    const runs = fileWith('migrationsRun')
       ? ', rather than with migrationsRun, which may fail when two start together'
       : ''
     steps.push({ what: `Run the migrations when you deploy, before the instances start${runs}.` })
