@@ -1,4 +1,4 @@
-import { OUR_STATEMENTS, RAW } from './floor'
+import { byHand, OUR_STATEMENTS, RAW, READ } from './floor'
 import type { Measured } from './measure'
 import { median } from './quantile'
 
@@ -18,19 +18,17 @@ export function timesFloor(all: readonly Measured[], one: Measured): number {
 }
 
 /**
- * Returns how many times as long as a plain read through the same client a refused attempt takes. The read has a name if the client's
- * statements have names.
+ * Returns how many times as long as what its own client needs anyway: a refused attempt as a plain read, acquire and release as the
+ * same statements sent by hand. Both are prepared if the client's lock prepares its statements.
  */
-export function timesOwnRead(all: readonly Measured[], one: Measured): number {
-  const client =
-    one.scenario === 'lose'
-      ? one.who.replace(/^(ours|Java ShedLock): |, (with a slot|without names)/g, '')
-      : ''
-  const named = `${client}, named`
-  const isNamed =
+export function timesOwnClient(all: readonly Measured[], one: Measured): number {
+  const client = one.who.replace(/^ours: |, (with a slot|without names)/g, '')
+  if (one.scenario === 'win + release') return times(all, one, ['win + release', byHand(client)])
+  if (one.scenario !== 'lose') return NaN
+  const isPrepared =
     !one.who.includes('without names') &&
-    all.some(({ scenario, who }) => scenario === 'read one row' && who === named)
-  return times(all, one, ['read one row', client.startsWith(RAW) ? RAW : isNamed ? named : client])
+    all.some(({ scenario, who }) => scenario === READ && who === `${client}, prepared`)
+  return times(all, one, [READ, isPrepared ? `${client}, prepared` : client])
 }
 
 function times(

@@ -1,5 +1,5 @@
 import { displayName, OUR_STATEMENTS, RAW } from './floor'
-import { timesFloor } from './floors'
+import { timesFloor, timesOwnClient } from './floors'
 import type { DatabaseResults, Results } from './results'
 import { digits, table } from './tables'
 
@@ -13,7 +13,8 @@ export function summary({ machine, measured, databases }: Results): string {
           ({ scenario, who }) =>
             scenario === 'win + release' &&
             (!who.startsWith(RAW) || who === OUR_STATEMENTS) &&
-            !who.includes(', with'),
+            !who.includes(', with') &&
+            (who === OUR_STATEMENTS || !who.includes(', our statements')),
         )
         .map(({ who }) => who),
     ),
@@ -21,18 +22,24 @@ export function summary({ machine, measured, databases }: Results): string {
   const rows = [...clients].map((who) => [
     displayName({ scenario: 'lose', who }),
     ...all.map(([, { operations: times }]) => {
-      const both = ['lose', 'win + release'].map(
-        (scenario) => times.find((other) => other.scenario === scenario && other.who === who)?.median,
+      const both = ['lose', 'win + release'].map((scenario) =>
+        times.find((other) => other.scenario === scenario && other.who === who),
       )
-      return both.some((median) => median === undefined)
+      return both.flatMap((one) => one ?? []).length < both.length
         ? ''
-        : both.map((median) => digits(median ?? null)).join(' / ')
+        : both.map((one) => one && `${digits(one.median)}${own(times, one)}`).join(' / ')
     }),
   ])
   return [
     `Measured on ${measured.date} at commit \`${measured.commit}\` on ${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Median microseconds of a skip / of acquire and release:`,
     table(['who', ...all.map(([name, { version }]) => `${name} ${version.split(/[ -]/)[0] ?? ''}`)], rows),
   ].join('\n\n')
+}
+
+/** How many times as long as what the client needs anyway. */
+function own(all: DatabaseResults['operations'], one: DatabaseResults['operations'][number]): string {
+  const times = one.who.startsWith('ours') ? timesOwnClient(all, one) : NaN
+  return Number.isFinite(times) ? ` (× ${digits(times, 2)})` : ''
 }
 
 /** Returns the tables of bench/figures.md. `npm run bench` prints all results. */

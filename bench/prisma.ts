@@ -4,9 +4,12 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import { lockStatementName, prismaLockProvider, type PrismaClientLike } from 'shedlock-orm/prisma'
 import type { DialectName } from 'shedlock-orm/sql'
 import { generateClients } from '../test/prisma/generate-clients'
+import { byHand } from './floor'
 import { ourOperations } from './lock-operations'
 import type { Operation } from './operation'
 import type { Peer } from './peers'
+import { nameOf, type BenchDatabase } from './raw-clients'
+import { rawLock } from './statements'
 
 /** @param read the text of a read that has a name, too; @param connections the size of the pool */
 type OpenAdapter = (url: string, read: string, connections: number) => unknown
@@ -33,7 +36,7 @@ const CLIENTS: Readonly<
     adapters: {
       '': (url, read, max) => {
         const statementNameGenerator = (query: { sql: string }): string =>
-          query.sql === read ? 'bench_read' : lockStatementName(query)
+          query.sql === read ? 'bench_read' : (lockStatementName(query) ?? nameOf(query.sql))
         return new PrismaPg({ connectionString: url, max }, { statementNameGenerator })
       },
       ', without names': (url, _, max) => new PrismaPg({ connectionString: url, max }),
@@ -76,16 +79,24 @@ export async function openClients(
 
 /** Opens our lock through Prisma, and returns its operations and a plain read through Prisma. */
 export async function prismaOperations(
-  dialect: DialectName,
+  { dialect, placeholder }: BenchDatabase,
   url: string,
   tableName: string,
   read: string,
 ): Promise<Peer> {
   const operations: Operation[] = []
-  const clients = await openClients(dialect, url, read)
+  const clients = await openClients(dialect.name, url, read)
   for (const [more, prisma] of Object.entries(clients)) {
     const run = async (): Promise<unknown> => prisma.$queryRawUnsafe(read, 'held')
     operations.push({ scenario: 'read one row', who: `Prisma${more}`, run })
+    const { winAndRelease } = rawLock(dialect, tableName, placeholder, async (text, values = []) =>
+      // It reads if its first word, behind a comment, says so.
+      /^(\s|\/\*.*?\*\/)*(with|select)\b/s.test(text)
+        ? prisma.$queryRawUnsafe(text, ...values)
+        : prisma.$executeRawUnsafe(text, ...values),
+    )
+    const statements = byHand(`Prisma${more}`)
+    operations.push({ scenario: 'win + release', who: statements, run: () => winAndRelease('floor') })
     const provider = prismaLockProvider(prisma, { tableName })
     operations.push(...(await ourOperations(`ours: Prisma${more}`, provider, 'held')))
   }

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import mysql from 'mysql2/promise'
 import pg from 'pg'
-import { updateLock } from '../src/sql/expressions'
 import { dialects, type Dialect } from '../src/sql/internal'
 import type { DataSourceOptions } from 'typeorm'
 import { mysqlLikeCounters, postgresCounters, sqliteCounters, type ServerCounters } from './server-counters'
@@ -22,8 +21,6 @@ export interface RawClient {
 /** What differs between the measured databases. */
 export interface BenchDatabase {
   readonly dialect: Dialect
-  /** Alternative statements for the same lock. */
-  readonly alternatives: Readonly<Record<string, Partial<Dialect>>>
   readonly defaultUrl: string | undefined
   /** The query for the server's version. */
   readonly version: string
@@ -31,8 +28,8 @@ export interface BenchDatabase {
   /** Opens a client, by default with a single connection. */
   readonly raw: (url: string, connections?: number) => RawClient
   readonly typeOrm: (url: string, connections: number) => DataSourceOptions
-  /** Sends a statement that is prepared by name on a connection of TypeORM's. Undefined if TypeORM's own `query` is used instead. */
-  readonly named?: (connection: unknown, text: string, values: string[]) => Promise<unknown>
+  /** Sends a prepared statement on a connection of TypeORM's. Undefined if TypeORM's own `query` is used instead. */
+  readonly prepared?: (connection: unknown, text: string, values: unknown[]) => Promise<unknown>
   readonly counters: (control: RunRaw, url: string) => ServerCounters
   /** The statements that begin a transaction and lock the row or the file. */
   lockRow(table: string, name: string): string[]
@@ -40,9 +37,16 @@ export interface BenchDatabase {
 
 const { postgres, mariadb, sqlite } = dialects
 
+const names = new Map<string, string>()
+
+export function nameOf(text: string): string {
+  const name = names.get(text) ?? `bench_${String(names.size)}`
+  names.set(text, name)
+  return name
+}
+
 /** What MariaDB and MySQL have in common. Their lock statements are the same. */
 const mysqlLike = {
-  alternatives: { 'without looking first': { acquire: (...of) => mariadb.acquire(...of).slice(1) } },
   defaultUrl: 'mysql://root@127.0.0.1:3306/test',
   version: 'select version()',
   placeholder: () => '?',
@@ -54,40 +58,38 @@ const mysqlLike = {
       close: () => pool.end(),
     }
   },
+  prepared: (connection, text, values) =>
+    new Promise((resolve, reject) => {
+      const done = (error: Error | null, rows: unknown): void => {
+        if (error) reject(error)
+        else resolve(rows)
+      }
+      ;(connection as { execute(text: string, values: unknown[], done: unknown): void }).execute(
+        text,
+        values,
+        done,
+      )
+    }),
   lockRow: (table, name) => ['begin', `select 1 from ${table} where name = '${name}' for update`],
 } satisfies Partial<BenchDatabase>
 
 const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
   postgres: {
     dialect: postgres,
-    alternatives: {
-      'looking first': {
-        acquire: (...of) => [...sqlite.acquire(...of).slice(0, 1), ...postgres.acquire(...of)],
-      },
-      'plain upsert': { acquire: (...of) => sqlite.acquire(...of).slice(1) },
-      'looking first, then an update': { acquire: (...of) => mariadb.acquire(...of).slice(0, 2) },
-      'release flushed': {
-        update: (lock, { assignments, condition }) => updateLock(postgres, lock, { assignments, condition }),
-      },
-    },
     defaultUrl: 'postgres://postgres@127.0.0.1:5432/test',
     version: 'show server_version',
     placeholder: (position) => `$${String(position + 1)}`,
     raw: (url, max = 1) => {
       const pool = new pg.Pool({ connectionString: url, max })
-      const names = new Map<string, string>()
       return {
         run: (text, values) => pool.query(text, values),
-        runPrepared: (text, values) => {
-          const name = names.get(text) ?? `bench_${String(names.size)}`
-          names.set(text, name)
-          return pool.query({ name, text, values: values ?? [] })
-        },
+        runPrepared: (text, values) => pool.query({ name: nameOf(text), text, values: values ?? [] }),
         close: () => pool.end(),
       }
     },
     typeOrm: (url, poolSize) => ({ type: 'postgres', url, poolSize }),
-    named: (client, text, values) => (client as pg.ClientBase).query({ name: 'bench_named', text, values }),
+    prepared: (client, text, values) =>
+      (client as pg.ClientBase).query({ name: nameOf(text), text, values: [...values] }),
     counters: postgresCounters,
     lockRow: (table, name) => ['begin', `select 1 from ${table} where name = '${name}' for update`],
   },
@@ -105,7 +107,6 @@ const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
   },
   sqlite: {
     dialect: sqlite,
-    alternatives: { 'without looking first': { acquire: (...of) => sqlite.acquire(...of).slice(1) } },
     defaultUrl: undefined,
     version: 'select sqlite_version()',
     placeholder: () => '?',

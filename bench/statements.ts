@@ -22,7 +22,8 @@ export function rawLock(
   const send = async (statements: readonly Sql[], values: SqlValues): Promise<void> => {
     for (const statement of statements) {
       const bound = statement.parameters.map((parameter) => values[parameter] ?? null)
-      await run(render(statement, placeholder), bound)
+      const text = render(statement, placeholder)
+      await run(dialect.driver.settled?.(text) ?? text, bound)
     }
   }
   let count = 0

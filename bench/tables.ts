@@ -1,4 +1,4 @@
-import { timesFloor, timesOwnRead } from './floors'
+import { timesFloor, timesOwnClient } from './floors'
 import type { DatabaseResults, Results } from './results'
 
 /** Returns all results as Markdown tables. */
@@ -52,7 +52,7 @@ export function operationTables(
   return [
     `### ${name} ${version}: time of one operation`,
     table(
-      ['operation', 'who', 'median µs', 'rounds µs', 'p99 µs', '× floor', '× read through the same client'],
+      ['operation', 'who', 'median µs', 'rounds µs', 'p99 µs', '× floor', '× the same client'],
       operations
         .toSorted((a, b) => a.scenario.localeCompare(b.scenario) || a.median - b.median)
         .map((one) => [
@@ -62,7 +62,7 @@ export function operationTables(
           `${digits(one.low)} – ${digits(one.high)}`,
           digits(one.p99),
           digits(timesFloor(operations, one), 2),
-          digits(timesOwnRead(operations, one), 2),
+          digits(timesOwnClient(operations, one), 2),
         ]),
     ),
     `### ${name}: cost of one operation`,

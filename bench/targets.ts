@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm'
 import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
-import { alternativeOperations, floorOperations } from './floor'
+import { byHand, floorOperations } from './floor'
 import { ourOperations } from './lock-operations'
 import { makeLockTable } from './lock-table'
 import type { Operation, Target } from './operation'
@@ -9,6 +9,7 @@ import { peersOn } from './peers'
 import { prismaOperations } from './prisma'
 import { benchDatabase, location } from './raw-clients'
 import { statementShapes } from './statement-shapes'
+import { rawLock } from './statements'
 import { countingWire, type Wire } from './wire'
 
 const TABLE = 'shedlock_bench'
@@ -34,23 +35,25 @@ export async function openTarget(
   await makeLockTable(database, control, TABLE, ['write', 'floor'])
   const dataSource = await new DataSource(database.typeOrm(here, 1)).initialize()
   const read = `select lock_until from ${TABLE} where name = ${database.placeholder(0)}`
-  const prisma = await prismaOperations(database.dialect.name, here, TABLE, read)
+  const prisma = await prismaOperations(database, here, TABLE, read)
   const peers = await peersOn(name, here, TABLE)
   const provider = (namedStatements?: false) =>
     typeOrmLockProvider(dataSource, { tableName: TABLE, namedStatements })
   const unnamed =
     name === 'postgres' ? await ourOperations('ours: TypeORM, without names', provider(false), 'held') : []
-  const { named } = database
-  const namedRead = async (): Promise<void> => {
+  const { prepared } = database
+  const throughTypeOrm = async (text: string, bound: unknown[] = []): Promise<void> => {
     const queryRunner = dataSource.createQueryRunner()
-    await named?.(await queryRunner.connect(), read, ['held'])
+    if (prepared) await prepared(await queryRunner.connect(), text, bound)
+    else await queryRunner.query(text, bound)
     await queryRunner.release()
   }
+  const typeOrm = rawLock(database.dialect, TABLE, database.placeholder, throughTypeOrm)
   const operations: Operation[] = [
     ...floorOperations(database, TABLE, raw),
-    ...alternativeOperations(database, TABLE, raw),
     { scenario: 'read one row', who: 'TypeORM', run: () => readThrough(dataSource, read, 'held') },
-    ...(named ? [{ scenario: 'read one row', who: 'TypeORM, named', run: namedRead } as const] : []),
+    { scenario: 'read one row', who: 'TypeORM, prepared', run: () => throughTypeOrm(read, ['held']) },
+    { scenario: 'win + release', who: byHand('TypeORM'), run: () => typeOrm.winAndRelease('floor') },
     ...(await ourOperations('ours: TypeORM', provider(), 'held')),
     ...unnamed,
     ...prisma.operations,
