@@ -3,6 +3,9 @@ import { timesFloor, timesOwnClient } from './floors'
 import type { DatabaseResults, Results } from './results'
 import { digits, table } from './tables'
 
+/** Those whose rows only bench/figures.md shows. */
+const ONLY_IN_FIGURES = /SKIP LOCKED|pg-boss|redlock|text protocol/
+
 /** Returns the table of docs/performance.md: what each client needs for a skip, and for acquire and release. */
 export function summary({ machine, measured, databases }: Results): string {
   const all = Object.entries(databases)
@@ -14,7 +17,8 @@ export function summary({ machine, measured, databases }: Results): string {
             scenario === 'win + release' &&
             (!who.startsWith(RAW) || who === OUR_STATEMENTS) &&
             !who.includes(', with') &&
-            (who === OUR_STATEMENTS || !who.includes(', our statements')),
+            (who === OUR_STATEMENTS || !who.includes(', our statements')) &&
+            !ONLY_IN_FIGURES.test(who),
         )
         .map(({ who }) => who),
     ),

@@ -36,7 +36,7 @@ const CLIENTS: Readonly<
     adapters: {
       '': (url, read, max) => {
         const statementNameGenerator = (query: { sql: string }): string =>
-          query.sql === read ? 'bench_read' : (lockStatementName(query) ?? nameOf(query.sql))
+          query.sql === read ? 'bench_read' : lockStatementName(query) || nameOf(query.sql)
         return new PrismaPg({ connectionString: url, max }, { statementNameGenerator })
       },
       ', without names': (url, _, max) => new PrismaPg({ connectionString: url, max }),
