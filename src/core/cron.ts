@@ -111,9 +111,13 @@ export function lastDue(cron: CronLike | CronTimeLike, now: number): number | un
     throw configurationError(
       "croner's option interval counts from the last run of each instance, so the runs have no slots – write the interval as an expression, such as '*/4 * * * * *', or leave slot out and set lockAtLeastFor.",
     )
-  if (!cron.previousRuns) return lastBefore(latest, (start) => cron.nextRun(start)?.getTime() ?? Infinity)
   const next = (Math.floor(latest / SECOND) + 1) * SECOND
-  return cron.previousRuns(1, new Date(next))[0]?.getTime()
+  try {
+    if (cron.previousRuns) return cron.previousRuns(1, new Date(next))[0]?.getTime()
+  } catch {
+    // croner 10 throws a TypeError where it looks for a 29th of February in the past.
+  }
+  return lastBefore(latest, (start) => cron.nextRun(start)?.getTime() ?? Infinity)
 }
 
 /**
