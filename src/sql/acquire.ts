@@ -1,6 +1,7 @@
 import { SLOT_AT_MOST_AHEAD } from '../core/internal'
 import {
   as,
+  columns,
   later,
   nextToken,
   sessionColumns,
@@ -197,7 +198,7 @@ export function upsert(lock: LockSql, values: Sql, take: (row: TableColumns) => 
     lockedBy: sql`held.${lockedBy}`,
   })
   return sql`
-    insert into ${table} as held (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
+    insert into ${table} as held (${columns(lock)})
     ${values}
     on conflict (${name}) do update
     set ${assignments}
@@ -206,8 +207,8 @@ export function upsert(lock: LockSql, values: Sql, take: (row: TableColumns) => 
 
 /** Inserts the row; fails with a duplicate key if it exists. */
 export function insertNew(lock: LockSql, locked: Sql): Sql {
-  const { table, name, lockUntil, lockedAt, lockedBy, lockName, leaseEnd, owner } = lock
+  const { table, lockName, leaseEnd, owner } = lock
   return sql`
-    insert into ${table} (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
+    insert into ${table} (${columns(lock)})
     values (${lockName}, ${leaseEnd}, ${locked}, ${owner})`
 }

@@ -1,15 +1,15 @@
 // The SQL that this dialect sends: test/sql/golden/oracle.sql
 import type { LockDialect } from '../../dialect'
 import { readHolder, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../../acquire'
-import { readOnlyColumn, type LockSql } from '../../expressions'
+import { columns, readOnlyColumn, type LockSql } from '../../expressions'
 import { pinByRead } from '../../pin'
 import { sql, type Sql } from '../../sql'
 
 /** Inserts the row if it does not exist. If another session is about to insert it, waits for that and fails with ORA-00001. */
 function insertMissing(lock: LockSql, locked: Sql): Sql {
-  const { table, name, lockUntil, lockedAt, lockedBy, lockName, isNamed, leaseEnd, owner } = lock
+  const { table, lockName, isNamed, leaseEnd, owner } = lock
   return sql`
-    insert into ${table} (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
+    insert into ${table} (${columns(lock)})
     select ${lockName}, ${leaseEnd}, ${locked}, ${owner} from dual
     where not exists (select 1 from ${table} where ${isNamed})`
 }

@@ -8,7 +8,7 @@ import {
   takeFree,
   type Taking,
 } from '../../acquire'
-import type { LockSql } from '../../expressions'
+import { columns, type LockSql } from '../../expressions'
 import { pinByRead } from '../../pin'
 import { COLUMN } from '../../results'
 import { raw, sql, type Sql } from '../../sql'
@@ -50,14 +50,14 @@ function acquireIn(
   locked: Sql,
   { assignments, condition }: Taking,
 ): AcquireStep[] {
-  const { table, isNamed, commits, name, lockUntil, lockedAt, lockedBy, lockName, leaseEnd, owner } = lock
+  const { table, isNamed, commits, name, lockName, leaseEnd, owner } = lock
   const update = sql`
     with shedlock_acquired as (update ${table} set ${assignments}
       where ${isNamed} and case when ${condition} then ${isUnlocked(lock)} else 1 = 0 end
       returning 1)
     ${read(sql`when case when 1 = 1${commits} then exists (select 1 from shedlock_acquired) end then 'acquired'`)}`
   const insert = sql`
-    insert into ${table} (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
+    insert into ${table} (${columns(lock)})
     select ${lockName}, ${leaseEnd}, ${locked}, ${owner} where ${setting('lock_timeout', '100')}${commits}
     on conflict (${name}) do nothing`
   return [
