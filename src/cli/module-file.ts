@@ -42,7 +42,9 @@ const LOADERS = /ts-node|tsx|swc|esbuild|jiti|ts-patch/
 
 /** What Node.js reports of a file that is missing, and of `./entity`, which means `./entity.ts` only to a loader. */
 const NOT_FOUND: readonly unknown[] = [
-  ...['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND', 'ERR_UNSUPPORTED_DIR_IMPORT'],
+  'MODULE_NOT_FOUND',
+  'ERR_MODULE_NOT_FOUND',
+  'ERR_UNSUPPORTED_DIR_IMPORT',
 ]
 /** Not the name of a package, which no loader finds either. */
 const FILE = /'(\.{0,2}\/|[A-Z]:|file:)/

@@ -44,16 +44,11 @@ const URL_OF_CONFIG =
 /** Reads the settings of Prisma in a project: first those that Prisma uses, then those of the same models for other databases. */
 export async function prismaProjects(project: Project): Promise<readonly PrismaProject[]> {
   const { root } = project
-  const file = configFile(root)
-  const config = file === undefined ? {} : await loadConfig(project, file)
-  const { schema: given, migrations } = config
-  const named = typeof given === 'string' ? given : (given?.folderPath ?? given?.filePath)
+  const { file, config, named } = await readConfig(project)
+  const { migrations } = config
   const schema = named === undefined ? usualSchema(project) : resolve(root, named)
   if (schema !== undefined && !existsSync(schema)) return []
-  const all = project
-    .files('.prisma')
-    .filter((path) => /^\s*datasource\s/m.test(project.read(path)))
-    .map((path) => join(root, path))
+  const all = schemasOf(project).map((path) => join(root, path))
   const [main, ...others] = [...new Set(schema === undefined ? all : [schema, ...all])].map((path) =>
     readSchema(path),
   )
@@ -80,16 +75,29 @@ export async function prismaProjects(project: Project): Promise<readonly PrismaP
 
 /** Why `prismaProjects` found none. */
 export async function whyNoProject(project: Project): Promise<string> {
-  const file = configFile(project.root)
-  const { schema } = file === undefined ? {} : await loadConfig(project, file)
-  const given = typeof schema === 'string' ? schema : (schema?.folderPath ?? schema?.filePath)
-  const named = given ?? project.manifest.prisma?.schema
+  const { named = project.manifest.prisma?.schema } = await readConfig(project)
   if (typeof named === 'string')
     return `The schema that this project names, ${named}, does not exist – correct it.`
-  const all = project.files('.prisma').filter((path) => /^\s*datasource\s/m.test(project.read(path)))
+  const all = schemasOf(project)
   return all.length === 0
     ? 'There is no Prisma schema in this folder – run `npx prisma init`, or this command where the schema is.'
     : `There are several Prisma schemas with different models: ${all.join(', ')} – name one as schema in prisma.config.ts.`
+}
+
+/** Reads the config of Prisma, and which schema it names. */
+async function readConfig(project: Project) {
+  const file = configFile(project.root)
+  const config = file === undefined ? {} : await loadConfig(project, file)
+  const { schema } = config
+  return {
+    file,
+    config,
+    named: typeof schema === 'string' ? schema : (schema?.folderPath ?? schema?.filePath),
+  }
+}
+
+function schemasOf(project: Project): readonly string[] {
+  return project.files('.prisma').filter((path) => /^\s*datasource\s/m.test(project.read(path)))
 }
 
 /** Reads a schema: a file, or a folder of files. */
