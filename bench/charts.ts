@@ -1,6 +1,6 @@
 import { View, parse } from 'vega'
 import { compile, type TopLevelSpec } from 'vega-lite'
-import { displayName, RAW, READ } from './floor'
+import { displayName, isFloorOfClient, RAW, READ } from './floor'
 import type { Measured } from './measure'
 import type { DatabaseResults, Results } from './results'
 
@@ -107,10 +107,9 @@ function atAGlance(operations: readonly Measured[]): TopLevelSpec {
 
 function operationCharts(all: All, scenario: 'lose' | 'win + release'): TopLevelSpec {
   const title = { lose: 'skip: µs', 'win + release': 'acquire and release: µs' }[scenario]
-  // What our statements could have been is left to results.json.
   const isShown = (one: Measured): boolean =>
     one.scenario === scenario
-      ? displayName(one) !== one.who || !one.who.startsWith(RAW)
+      ? !isFloorOfClient(one.who)
       : scenario === 'lose' && one.scenario === READ && one.who === RAW
   return panels(
     Object.fromEntries(

@@ -8,10 +8,13 @@ export const READ = 'read one row'
 export const byHand = (client: string): string => `${client}, our statements`
 export const OUR_STATEMENTS = byHand(RAW)
 
+export const isByHand = (who: string): boolean => who.endsWith(byHand(''))
+/** Through a client of ours. They are the floor of its lock, and no row of a table or chart for users. */
+export const isFloorOfClient = (who: string): boolean => isByHand(who) && who !== OUR_STATEMENTS
+
 /** What the page calls an operation: it says what the raw driver did. */
 export function displayName({ scenario, who }: { scenario: string; who: string }): string {
-  const [client, ours] = who.split(', our statements')
-  if (ours !== undefined) return `the same statements, ${client ?? ''}`
+  if (isByHand(who)) return `the same statements, ${who.slice(0, -byHand('').length)}`
   return who === RAW && scenario === READ ? 'a bare read, raw driver' : who
 }
 

@@ -1,4 +1,4 @@
-import { displayName, OUR_STATEMENTS, RAW } from './floor'
+import { displayName, isFloorOfClient, RAW } from './floor'
 import { timesFloor, timesOwnClient } from './floors'
 import type { DatabaseResults, Results } from './results'
 import { digits, table } from './tables'
@@ -15,9 +15,8 @@ export function summary({ machine, measured, databases }: Results): string {
         .filter(
           ({ scenario, who }) =>
             scenario === 'win + release' &&
-            (!who.startsWith(RAW) || who === OUR_STATEMENTS) &&
             !who.includes(', with') &&
-            (who === OUR_STATEMENTS || !who.includes(', our statements')) &&
+            !isFloorOfClient(who) &&
             !ONLY_IN_FIGURES.test(who),
         )
         .map(({ who }) => who),
@@ -29,9 +28,9 @@ export function summary({ machine, measured, databases }: Results): string {
       const both = ['lose', 'win + release'].map((scenario) =>
         times.find((other) => other.scenario === scenario && other.who === who),
       )
-      return both.flatMap((one) => one ?? []).length < both.length
-        ? ''
-        : both.map((one) => one && `${digits(one.median)}${own(times, one)}`).join(' / ')
+      return both.every(Boolean)
+        ? both.map((one) => one && `${digits(one.median)}${own(times, one)}`).join(' / ')
+        : ''
     }),
   ])
   return [
@@ -120,9 +119,7 @@ function networks(all: readonly (readonly [string, DatabaseResults])[]): string[
 /** One row for each client: what it costs to find the lock held, and to acquire and release it. */
 function operations({ operations: times, costs }: DatabaseResults): string {
   const clients = times
-    .filter(
-      ({ scenario, who }) => scenario === 'win + release' && (!who.startsWith(RAW) || who === OUR_STATEMENTS),
-    )
+    .filter(({ scenario }) => scenario === 'win + release')
     .toSorted((one, other) => one.median - other.median)
   return table(
     ['who', 'skip', '× read', 'acquire + release', '× raw driver', 'round trips', 'log bytes'],

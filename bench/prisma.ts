@@ -11,11 +11,11 @@ import type { Peer } from './peers'
 import { nameOf, type BenchDatabase } from './raw-clients'
 import { rawLock } from './statements'
 
-/** @param read the text of a read that has a name, too; @param connections the size of the pool */
-type OpenAdapter = (url: string, read: string, connections: number) => unknown
+/** @param connections the size of the pool */
+type OpenAdapter = (url: string, connections: number) => unknown
 
 function prismaMariaDb(useTextProtocol: boolean): OpenAdapter {
-  return (url, _, connectionLimit) => {
+  return (url, connectionLimit) => {
     const { hostname, port, username, password, pathname } = new URL(url)
     const login = { host: hostname, port: Number(port), user: username, password }
     return new PrismaMariaDb({ ...login, database: pathname.slice(1), connectionLimit }, { useTextProtocol })
@@ -34,12 +34,12 @@ const CLIENTS: Readonly<
   postgres: {
     client: 'postgresql',
     adapters: {
-      '': (url, read, max) => {
+      '': (url, max) => {
         const statementNameGenerator = (query: { sql: string }): string =>
-          query.sql === read ? 'bench_read' : lockStatementName(query) || nameOf(query.sql)
+          lockStatementName(query) || nameOf(query.sql)
         return new PrismaPg({ connectionString: url, max }, { statementNameGenerator })
       },
-      ', without names': (url, _, max) => new PrismaPg({ connectionString: url, max }),
+      ', without names': (url, max) => new PrismaPg({ connectionString: url, max }),
     },
   },
   mariadb: mysql,
@@ -60,7 +60,6 @@ type OpenClient = PrismaClientLike & { $disconnect(): Promise<void> }
 export async function openClients(
   dialect: DialectName,
   url: string,
-  read = '',
   connections = 1,
 ): Promise<Readonly<Record<string, OpenClient>>> {
   const known = CLIENTS[dialect]
@@ -72,7 +71,7 @@ export async function openClients(
   return Object.fromEntries(
     Object.entries(known.adapters).map(([more, adapter]) => [
       more,
-      new PrismaClient({ adapter: adapter(url, read, connections) }),
+      new PrismaClient({ adapter: adapter(url, connections) }),
     ]),
   )
 }
@@ -85,7 +84,7 @@ export async function prismaOperations(
   read: string,
 ): Promise<Peer> {
   const operations: Operation[] = []
-  const clients = await openClients(dialect.name, url, read)
+  const clients = await openClients(dialect.name, url)
   for (const [more, prisma] of Object.entries(clients)) {
     const run = async (): Promise<unknown> => prisma.$queryRawUnsafe(read, 'held')
     operations.push({ scenario: 'read one row', who: `Prisma${more}`, run })

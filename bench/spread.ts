@@ -50,9 +50,7 @@ interface Answers {
 async function instance(name: string, url: string, pool: number): Promise<void> {
   const dataSource = await new DataSource(benchDatabase(name).typeOrm(url, pool)).initialize()
   const prisma =
-    given.orm === 'prisma'
-      ? (await openClients(benchDatabase(name).dialect.name, url, '', pool))['']
-      : undefined
+    given.orm === 'prisma' ? (await openClients(benchDatabase(name).dialect.name, url, pool))[''] : undefined
   const provider = prisma
     ? prismaLockProvider(prisma, { tableName: TABLE })
     : typeOrmLockProvider(dataSource, { tableName: TABLE })
