@@ -16,7 +16,7 @@ class Jobs {
   }
 }
 
-// That a run is told to stop, and its lock freed before the client ends, is in client-end.test.ts.
+// client-end.test.ts shows that a run is told to stop, and that its lock is free before the client ends.
 test('at shutdown a run that does not stop is waited for only so long, and named', async () => {
   const logged = loggedLines()
   const options = { lockProvider: new InMemoryLockProvider(), shutdown: { timeout: 20 } }
