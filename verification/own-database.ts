@@ -5,6 +5,7 @@ import type { SqlLockProvider, SqlLockProviderOptions } from '../src/sql/sql-loc
 import { createShedLockMigration } from '../src/typeorm/migration'
 import { typeOrmLockProvider } from '../src/typeorm/typeorm-lock-provider'
 import { ADAPTERS, connect } from '../test/prisma/adapters'
+import { generateClients } from '../test/prisma/generate-clients'
 
 /** The servers, by their names in BACKENDS. */
 export const SERVERS = {
@@ -68,6 +69,8 @@ export async function openApp(
       type: server,
       url: url.href,
       poolSize,
+      // Otherwise mysql2 keeps idle connections for ever.
+      ...(server !== 'postgres' && { extra: { maxIdle: 1, idleTimeout: 10_000 } }),
     }).initialize()
     return {
       provider: typeOrmLockProvider(dataSource, options),
@@ -77,6 +80,7 @@ export async function openApp(
   }
   const adapter = ADAPTERS.find(({ backends }) => backends.test(server))
   if (!adapter) throw new Error(`Prisma has no adapter for ${server}.`)
+  await generateClients()
   const prisma = await connect(adapter, url.href, { max: poolSize, connectionLimit: poolSize })
   return {
     provider: prismaLockProvider(prisma, options),

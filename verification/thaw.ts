@@ -14,14 +14,20 @@ import {
 // The first lock after a freeze: while the process stands still, the server closes its idle connections, or a proxy in between goes
 // silent, so that their ends never arrive.
 
-const USAGE = `npm run thaw -- [--rounds 20] [--pool 3]
+const USAGE = `npm run thaw -- [--rounds 20] [--pool 3] [--seconds 12]
 
 BACKENDS names the servers, such as BACKENDS=postgres; POSTGRES_URL, MARIADB_URL and MYSQL_URL say where they are.`
 
 const DEATHS = ['ended by the server', 'silent'] as const
 type Death = (typeof DEATHS)[number]
 
-async function measure(orm: Orm, server: ServerName, death: Death, rounds: number, pool: number) {
+interface Freeze {
+  readonly rounds: number
+  readonly pool: number
+  readonly seconds: number
+}
+
+async function measure(orm: Orm, server: ServerName, death: Death, { rounds, pool, seconds }: Freeze) {
   const outcomes = new Map<string, number>()
   const times: number[] = []
   for (let round = 0; round < rounds; round++) {
@@ -49,6 +55,7 @@ async function measure(orm: Orm, server: ServerName, death: Death, rounds: numbe
       }, 1)
     })
     if (death !== 'silent') endOtherSessions(url.href)
+    standStill(seconds)
     const outcome = await locked
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
     await Promise.race([app.close().catch(() => undefined), later(2_000)])
@@ -58,17 +65,26 @@ async function measure(orm: Orm, server: ServerName, death: Death, rounds: numbe
   return `${server}; ${orm}; ${death}: ${JSON.stringify(Object.fromEntries(outcomes))}; p50 ${quantile(times, 0.5).toFixed(0)} ms, longest ${Math.max(0, ...times).toFixed(0)} ms`
 }
 
+/** Nothing in this process goes on meanwhile, as if it were suspended: what was due begins when it is over. */
+function standStill(seconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, seconds * 1_000)
+}
+
 const later = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 async function main(args: readonly string[]): Promise<void> {
   const { values } = parse(args, {
     rounds: { type: 'string', default: '20' },
     pool: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '12' },
   })
+  const freeze = {
+    rounds: number(values.rounds),
+    pool: number(values.pool),
+    seconds: number(values.seconds),
+  }
   for (const server of wantedServers())
-    for (const orm of ORMS)
-      for (const death of DEATHS)
-        console.log(await measure(orm, server, death, number(values.rounds), number(values.pool)))
+    for (const orm of ORMS) for (const death of DEATHS) console.log(await measure(orm, server, death, freeze))
   process.exit()
 }
 
