@@ -8,10 +8,13 @@ import { median } from './quantile'
 
 export interface EntryPoint {
   readonly name: string
-  /** The median time of `require` in a fresh process, in milliseconds. */
+  /** The median time of `import` in a fresh process, in milliseconds. */
   readonly milliseconds: number
   /** The ratio to the time of an empty module. */
   readonly timesEmpty: number
+  /** How much heap it needs. */
+  readonly heapBytes: number
+  /** With the packages that it depends on, without the peers that an app has anyway. */
   readonly minifiedBytes: number
   /** The other packages that it loads. */
   readonly packages: string[]
@@ -19,57 +22,89 @@ export interface EntryPoint {
 
 const PROCESSES = asMany(15)
 const root = join(__dirname, '..')
+const PEERS = ['@verrou/core', '@verrou/core/drivers/knex', 'pg-boss']
+/** What pg-boss's driver would load if it were installed. */
+const ABSENT = ['pg-native', 'pg-cloudflare']
 
 export async function entryPoints(): Promise<EntryPoint[]> {
   const { name, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     name: string
     exports: Record<string, { require: { default: string } } | string>
   }
+  const ours = Object.entries(exports).flatMap(([path, target]) =>
+    typeof target === 'string'
+      ? []
+      : [{ name: name + path.slice(1), module: join(root, target.require.default) }],
+  )
   const all: EntryPoint[] = []
   const folder = mkdtempSync(join(tmpdir(), 'shedlock-bench-'))
   const empty = join(folder, 'empty.js')
   writeFileSync(empty, '')
-  for (const [path, target] of Object.entries(exports)) {
-    if (typeof target === 'string') continue
-    const file = join(root, target.require.default)
+  for (const { name, module } of [...ours, ...PEERS.map((peer) => ({ name: peer, module: peer }))]) {
     // Alternate between the two, so that other load on the machine slows down both.
-    const runs = Array.from({ length: PROCESSES }, () => [load(empty), load(file)] as const)
+    const runs = Array.from({ length: PROCESSES }, () => [load(empty), load(module)] as const)
     const [nothing, milliseconds] = [0, 1].map((which) =>
       median(runs.map((pair) => pair[which]?.milliseconds ?? NaN)),
     ) as [number, number]
+    const bundled = await bundle(module, PEERS.includes(name))
     all.push({
-      name: name + path.slice(1),
+      name,
       milliseconds,
       timesEmpty: milliseconds / nothing,
-      minifiedBytes: await minified(file),
-      packages: runs[0]?.[1].packages ?? [],
+      heapBytes: median(runs.map(([without, loaded]) => loaded.heapBytes - without.heapBytes)),
+      minifiedBytes: bundled.bytes,
+      packages: [...new Set([...(runs[0]?.[1].packages ?? []), ...bundled.packages])].sort(),
     })
   }
   rmSync(folder, { recursive: true })
   return all
 }
 
-function load(file: string): { milliseconds: number; packages: string[] } {
-  const script = `
-    const began = performance.now()
-    require(${JSON.stringify(file)})
-    const milliseconds = performance.now() - began
-    const packages = Object.keys(require.cache).map((path) => /node_modules\\/((@[^/]+\\/)?[^/]+)/.exec(path)?.[1])
-    console.log(JSON.stringify({ milliseconds, packages: [...new Set(packages)].filter(Boolean).sort() }))`
-  const printed = execFileSync(process.execPath, ['-e', script], { encoding: 'utf8', env: {} })
-  return JSON.parse(printed) as { milliseconds: number; packages: string[] }
+interface Load {
+  readonly milliseconds: number
+  readonly heapBytes: number
+  readonly packages: string[]
 }
 
-async function minified(file: string): Promise<number> {
-  const { outputFiles } = await build({
-    entryPoints: [file],
+function load(module: string): Load {
+  const script = `
+    const heap = () => { gc(); gc(); return process.memoryUsage().heapUsed }
+    const before = heap()
+    const began = performance.now()
+    import(${JSON.stringify(module)}).then((kept) => {
+      const milliseconds = performance.now() - began
+      const packages = Object.keys(require.cache).map((path) => /node_modules\\/((@[^/]+\\/)?[^/]+)/.exec(path)?.[1])
+      console.log(JSON.stringify({ milliseconds, heapBytes: heap() - before, packages: packages.filter(Boolean), kept: typeof kept }))
+    })`
+  const printed = execFileSync(process.execPath, ['--expose-gc', '-e', script], {
+    cwd: __dirname,
+    encoding: 'utf8',
+    env: {},
+  })
+  return JSON.parse(printed) as Load
+}
+
+async function bundle(
+  module: string,
+  withDependencies: boolean,
+): Promise<{ bytes: number; packages: string[] }> {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: `export * from ${JSON.stringify(module)}`, resolveDir: __dirname },
     bundle: true,
     minify: true,
     platform: 'node',
-    packages: 'external',
+    format: 'esm',
+    metafile: true,
     write: false,
+    logLevel: 'error',
+    ...(withDependencies ? { external: ABSENT } : { packages: 'external' }),
   })
-  return outputFiles.reduce((sum, { contents }) => sum + contents.byteLength, 0)
+  return {
+    bytes: outputFiles.reduce((sum, { contents }) => sum + contents.byteLength, 0),
+    packages: Object.keys(metafile.inputs).flatMap(
+      (path) => /.*node_modules\/((@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
+    ),
+  }
 }
 
 /** The size of the whole package on disk. */

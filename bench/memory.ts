@@ -1,3 +1,6 @@
+import { Verrou } from '@verrou/core'
+import { knexStore } from '@verrou/core/drivers/knex'
+import knex from 'knex'
 import { LockingTaskExecutor } from 'shedlock-orm'
 import { asMany } from './fraction'
 import { openProvider } from './open-provider'
@@ -9,6 +12,7 @@ export interface Memory {
   readonly heldLock: number
   readonly runningTask: number
   readonly runningTaskWithKeepAlive: number
+  readonly heldLockOfVerrou: number
 }
 
 const LOCKS = asMany(10_000)
@@ -37,12 +41,23 @@ async function inThisProcess(): Promise<Memory> {
         })
         .catch(reject)
     })
+  const client = knex({ client: 'better-sqlite3', connection: { filename: url }, useNullAsDefault: true })
+  const store = { driver: knexStore({ connection: client, tableName: 'verrou_bench' }) }
+  const verrou = new Verrou({ default: 'sql', stores: { sql: store } })
+  const lockOfVerrou = async (name: string) => {
+    const lock = verrou.createLock(name, '1h')
+    await lock.acquireImmediately()
+    return lock
+  }
   await each((name) => provider.lock({ name, lockAtMostFor: '1h' }))
+  await each(lockOfVerrou)
   const answer: Memory = {
     heldLock: await each((name) => provider.lock({ name, lockAtMostFor: '1h' })),
     runningTask: await each((name) => run(name, false)),
     runningTaskWithKeepAlive: await each((name) => run(name, true)),
+    heldLockOfVerrou: await each(lockOfVerrou),
   }
+  await client.destroy()
   await close()
   remove()
   return answer

@@ -83,11 +83,12 @@ export function allTables({
         ['a held lock', kilobytes(memory.heldLock)],
         ['a running task', kilobytes(memory.runningTask)],
         ['a running task with `keepAlive`', kilobytes(memory.runningTaskWithKeepAlive)],
+        ['a held lock of verrou', kilobytes(memory.heldLockOfVerrou)],
         ...quarters(day),
         ['the installed package', kilobytes(installedBytes)],
-        ...entryPoints.map(({ name, milliseconds, minifiedBytes }) => [
+        ...entryPoints.map(({ name, milliseconds, heapBytes, minifiedBytes }) => [
           `\`${name}\``,
-          `${kilobytes(minifiedBytes)} minified, loads in ${digits(milliseconds, 1)} ms`,
+          `${kilobytes(minifiedBytes)} minified, loads in ${digits(milliseconds, 1)} ms, ${kilobytes(heapBytes)} of heap`,
         ]),
       ],
     ),

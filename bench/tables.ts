@@ -20,6 +20,7 @@ export function markdown({
         ['a lock that is held', digits(memory.heldLock)],
         ['a task that runs', digits(memory.runningTask)],
         ['a task that runs with keepAlive', digits(memory.runningTaskWithKeepAlive)],
+        ['a lock of verrou that is held', digits(memory.heldLockOfVerrou)],
       ],
     ),
     '### A simulated day of 10,000 jobs in one process\n',
@@ -32,11 +33,12 @@ export function markdown({
     ),
     `### Entry points (${digits(installedBytes / 1000)} kB installed)\n`,
     table(
-      ['entry point', 'import ms', '× empty module', 'minified kB', 'packages it loads'],
-      entryPoints.map(({ name, milliseconds, timesEmpty, minifiedBytes, packages }) => [
+      ['entry point', 'import ms', '× empty module', 'heap kB', 'minified kB', 'packages it loads'],
+      entryPoints.map(({ name, milliseconds, timesEmpty, heapBytes, minifiedBytes, packages }) => [
         name,
         digits(milliseconds, 1),
         digits(timesEmpty),
+        digits(heapBytes / 1000),
         digits(minifiedBytes / 1000, 1),
         packages.join(', ') || 'none',
       ]),
