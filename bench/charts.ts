@@ -2,10 +2,19 @@ import { View, parse } from 'vega'
 import { compile, type TopLevelSpec } from 'vega-lite'
 import { displayName, isFloorOfClient, RAW, READ } from './floor'
 import type { Measured } from './measure'
-import type { DatabaseResults, Results } from './results'
+import type { BlockedRow, DatabaseResults, Results, Thaw } from './results'
+
+/** What happened to an app's connections. */
+export interface Faults {
+  readonly blockedRow: readonly BlockedRow[]
+  readonly thaw: readonly Thaw[]
+}
 
 /** Draws the results as pictures. Returns each SVG by its file name. */
-export async function charts({ databases }: Results): Promise<Record<string, string>> {
+export async function charts(
+  { databases }: Results,
+  { blockedRow, thaw }: Faults,
+): Promise<Record<string, string>> {
   const all = Object.entries(databases)
   return {
     'at-a-glance.svg': await draw(atAGlance(databases['postgres']?.operations ?? [])),
@@ -13,6 +22,18 @@ export async function charts({ databases }: Results): Promise<Record<string, str
     'win-and-release.svg': await draw(operationCharts(all, 'win + release')),
     'contenders.svg': await draw(contendersChart(all)),
     'rows.svg': await draw(rowsChart(all)),
+    'blocked-row.svg': await draw(
+      panels({
+        'The lock is held: ms': blockedRow.filter(({ row }) => row === 'held').map(slowest),
+        'Somebody has locked its row: ms': blockedRow.filter(({ row }) => row === 'locked').map(slowest),
+      }),
+    ),
+    'thaw.svg': await draw(
+      panels({
+        'The server has ended the connections: ms': thaw.filter(({ death }) => death !== 'silent').map(first),
+        'The connections are silent: ms': thaw.filter(({ death }) => death === 'silent').map(first),
+      }),
+    ),
   }
 }
 
@@ -81,7 +102,7 @@ function inBothSchemes(svg: string): string {
 
 interface Bar {
   readonly who: string
-  readonly median: number
+  readonly value: number
   readonly kind: 'shedlock-orm' | 'raw driver' | 'others'
 }
 
@@ -120,12 +141,24 @@ function operationCharts(all: All, scenario: 'lose' | 'win + release'): TopLevel
 
 function bar(one: Measured): Bar {
   const kind = one.who.startsWith('ours') ? 'shedlock-orm' : one.who.startsWith(RAW) ? RAW : 'others'
-  return { who: displayName(one), median: one.median, kind }
+  return { who: displayName(one), value: one.median, kind }
 }
+
+const slowest = ({ server, orm, p99 }: BlockedRow): Bar => ({
+  who: `${server}, ${orm}`,
+  value: p99,
+  kind: 'shedlock-orm',
+})
+
+const first = ({ server, orm, p50 }: Thaw): Bar => ({
+  who: `${server}, ${orm}`,
+  value: p50,
+  kind: 'shedlock-orm',
+})
 
 /** Draws bars from the fastest to the slowest, all on one scale. Each name is above its bar, where it is never cut. */
 function panels(bars: Readonly<Record<string, readonly Bar[]>>): TopLevelSpec {
-  const longest = Math.max(...Object.values(bars).flatMap((some) => some.map(({ median }) => median)))
+  const longest = Math.max(...Object.values(bars).flatMap((some) => some.map(({ value }) => value)))
   const x = { type: 'quantitative', title: null, axis: null, scale: { domain: [0, longest] } }
   const kinds = { 'shedlock-orm': light('ours'), [RAW]: light('raw'), others: light('others') }
   const shown = Object.entries(kinds).filter(([kind]) =>
@@ -137,7 +170,7 @@ function panels(bars: Readonly<Record<string, readonly Bar[]>>): TopLevelSpec {
     scale: { domain: shown.map(([kind]) => kind), range: shown.map(([, colour]) => colour) },
   }
   const panel = ([text, values]: [string, readonly Bar[]]) => {
-    const sorted = values.toSorted((one, other) => one.median - other.median)
+    const sorted = values.toSorted((one, other) => one.value - other.value)
     const y = {
       field: 'who',
       type: 'nominal',
@@ -152,7 +185,7 @@ function panels(bars: Readonly<Record<string, readonly Bar[]>>): TopLevelSpec {
       layer: [
         {
           mark: { type: 'bar', height: 12, yOffset: 8 },
-          encoding: { y, x: { ...x, field: 'median' }, color },
+          encoding: { y, x: { ...x, field: 'value' }, color },
         },
         {
           mark: { type: 'text', align: 'left', dy: -7 },
@@ -160,7 +193,7 @@ function panels(bars: Readonly<Record<string, readonly Bar[]>>): TopLevelSpec {
         },
         {
           mark: { type: 'text', align: 'left', dx: 5, dy: 9 },
-          encoding: { y, x: { ...x, field: 'median' }, text: { field: 'median', format: ',.0f' } },
+          encoding: { y, x: { ...x, field: 'value' }, text: { field: 'value', format: ',.0f' } },
         },
       ],
     }

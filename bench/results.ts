@@ -30,3 +30,20 @@ export interface DatabaseResults {
   readonly growth: readonly Growth[]
   readonly crowd: readonly Crowd[]
 }
+
+/** A line of the output of `npm run blocked-row -- --json`. In milliseconds: how long the app's own queries take. */
+export interface BlockedRow {
+  readonly server: string
+  readonly orm: string
+  readonly row: 'held' | 'locked'
+  readonly p50: number
+  readonly p99: number
+}
+
+/** A line of the output of `npm run thaw -- --json`. In milliseconds: how long the first lock takes. */
+export interface Thaw {
+  readonly server: string
+  readonly orm: string
+  readonly death: 'ended by the server' | 'silent'
+  readonly p50: number
+}

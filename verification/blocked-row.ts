@@ -12,12 +12,15 @@ import {
   type ServerName,
 } from './own-database'
 
-// One row that somebody keeps locked, and an app that goes on trying to acquire its lock: how long the app's own queries take on the
-// same pool, how many sessions were ended, and how many wait on the server.
+// An app that goes on trying to acquire one lock, whose row first is held as usual, and then kept locked by somebody: how long the app's
+// own queries take on the same pool, how many sessions were ended, and how many wait on the server.
 
-const USAGE = `npm run blocked-row -- [--seconds 60] [--pool 10] [--calls 50]
+const USAGE = `npm run blocked-row -- [--seconds 60] [--pool 10] [--calls 50] [--json]
 
 BACKENDS names the servers, such as BACKENDS=postgres; POSTGRES_URL, MARIADB_URL and MYSQL_URL say where they are.`
+
+const ROWS = ['held', 'locked'] as const
+type Row = (typeof ROWS)[number]
 
 interface Load {
   readonly seconds: number
@@ -25,17 +28,20 @@ interface Load {
   readonly calls: number
 }
 
-async function measure(orm: Orm, server: ServerName, { seconds, pool, calls }: Load) {
+async function measure(orm: Orm, server: ServerName, row: Row, { seconds, pool, calls }: Load) {
   const database = await createDatabase(server)
   const { url, observer } = database
-  const app = await openApp(orm, server, url, pool)
+  // Otherwise pg's pool ends sessions itself.
+  const keepsIdle = server === 'postgres' ? { idleTimeoutMillis: 0 } : {}
+  const app = await openApp(orm, server, url, pool, {}, keepsIdle)
   const job = { name: 'job', lockAtMostFor: '5m' }
-  await (await app.provider.lock(job))?.unlock()
+  const held = await app.provider.lock(job)
+  if (row === 'locked') await held?.unlock()
   await Promise.all(Array.from({ length: pool }, () => app.query('select 1')))
 
   const blocker = observer.createQueryRunner()
   await blocker.startTransaction()
-  await blocker.query(`select * from shedlock where name = 'job' for update`)
+  if (row === 'locked') await blocker.query(`select * from shedlock where name = 'job' for update`)
 
   const seen = new Set<string>()
   const alive = new Set<string>()
@@ -89,7 +95,7 @@ async function measure(orm: Orm, server: ServerName, { seconds, pool, calls }: L
   }
   await Promise.all([locking(), asking(), watching()])
   const unansweredAtTheEnd = unanswered
-  await sleep(6_000)
+  if (row === 'locked') await sleep(6_000)
   const left = (await idsOf(observer, SESSIONS[server].waiting)).length
   await blocker.rollbackTransaction()
   await blocker.release()
@@ -99,14 +105,15 @@ async function measure(orm: Orm, server: ServerName, { seconds, pool, calls }: L
   return {
     server,
     orm,
-    'select 1, p50 ms': quantile(times, 0.5).toFixed(1),
-    'p99 ms': quantile(times, 0.99).toFixed(1),
+    row,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
     answered: times.length,
     unanswered: unansweredAtTheEnd,
-    'sessions ended': seen.size - alive.size,
-    'waiting, most': waiting,
-    'waiting 6 s later': left,
-    calls: JSON.stringify(Object.fromEntries(outcomes)),
+    ended: seen.size - alive.size,
+    waiting,
+    waitingLater: left,
+    outcomes: Object.fromEntries(outcomes),
   }
 }
 
@@ -115,18 +122,23 @@ async function main(args: readonly string[]): Promise<void> {
     seconds: { type: 'string', default: '60' },
     pool: { type: 'string', default: '10' },
     calls: { type: 'string', default: '50' },
+    json: { type: 'boolean', default: false },
   })
   const load = { seconds: number(values.seconds), pool: number(values.pool), calls: number(values.calls) }
   for (const server of wantedServers())
-    for (const orm of ORMS) {
-      const row = await measure(orm, server, load)
-      console.log(
-        Object.entries(row)
-          .map(([name, value]) => `${name}: ${value}`)
-          .join('; '),
-      )
-    }
+    for (const orm of ORMS)
+      for (const row of ROWS) {
+        const seconds = row === 'held' ? load.seconds / 4 : load.seconds
+        const measured = await measure(orm, server, row, { ...load, seconds })
+        console.log(values.json ? JSON.stringify(measured) : sentence(measured))
+      }
   process.exit()
+}
+
+function sentence(measured: Awaited<ReturnType<typeof measure>>): string {
+  const { server, orm, row, p50, p99, answered, unanswered, ended, waiting, waitingLater, outcomes } =
+    measured
+  return `${server}, ${orm}, ${row}: select 1 p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)} ms, ${answered} answered, ${unanswered} not; sessions ended ${ended}; waiting at most ${waiting}, 6 s later ${waitingLater}; calls ${JSON.stringify(outcomes)}`
 }
 
 void runHarness(USAGE, main)

@@ -56,21 +56,24 @@ export async function createDatabase(server: ServerName): Promise<OwnDatabase> {
   return { url, observer, drop }
 }
 
-/** @param poolSize how many connections the app may have */
+/**
+ * @param poolSize how many connections the app may have
+ * @param extra more settings of the driver's pool
+ */
 export async function openApp(
   orm: Orm,
   server: ServerName,
   url: URL,
   poolSize: number,
   options: SqlLockProviderOptions = {},
+  extra: object = {},
 ): Promise<App> {
   if (orm === 'TypeORM') {
     const dataSource = await new DataSource({
       type: server,
       url: url.href,
       poolSize,
-      // Otherwise mysql2 keeps idle connections for ever.
-      ...(server !== 'postgres' && { extra: { maxIdle: 1, idleTimeout: 10_000 } }),
+      extra,
     }).initialize()
     return {
       provider: typeOrmLockProvider(dataSource, options),
@@ -81,7 +84,7 @@ export async function openApp(
   const adapter = ADAPTERS.find(({ backends }) => backends.test(server))
   if (!adapter) throw new Error(`Prisma has no adapter for ${server}.`)
   await generateClients()
-  const prisma = await connect(adapter, url.href, { max: poolSize, connectionLimit: poolSize })
+  const prisma = await connect(adapter, url.href, { max: poolSize, connectionLimit: poolSize, ...extra })
   return {
     provider: prismaLockProvider(prisma, options),
     query: (statement) => prisma.$queryRawUnsafe(statement) as Promise<unknown>,

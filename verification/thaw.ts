@@ -14,12 +14,15 @@ import {
 // The first lock after a freeze: while the process stands still, the server closes its idle connections, or a proxy in between goes
 // silent, so that their ends never arrive.
 
-const USAGE = `npm run thaw -- [--rounds 20] [--pool 3] [--seconds 12]
+const USAGE = `npm run thaw -- [--rounds 20] [--pool 3] [--seconds 12] [--json]
 
 BACKENDS names the servers, such as BACKENDS=postgres; POSTGRES_URL, MARIADB_URL and MYSQL_URL say where they are.`
 
 const DEATHS = ['ended by the server', 'silent'] as const
 type Death = (typeof DEATHS)[number]
+
+/** As the pool of pg does by default; that of mysql2 keeps idle connections for ever, unless `maxIdle` is less than the size of the pool. */
+const closesIdle = (pool: number) => ({ maxIdle: pool - 1, idleTimeout: 10_000 })
 
 interface Freeze {
   readonly rounds: number
@@ -36,7 +39,8 @@ async function measure(orm: Orm, server: ServerName, death: Death, { rounds, poo
     const proxy = await TcpProxy.listen(Number(url.port))
     const behind = new URL(url)
     behind.port = String(proxy.port)
-    const app = await openApp(orm, server, death === 'silent' ? behind : url, pool)
+    const extra = orm === 'TypeORM' && server !== 'postgres' ? closesIdle(pool) : {}
+    const app = await openApp(orm, server, death === 'silent' ? behind : url, pool, {}, extra)
     const warm = Array.from({ length: pool }, (_, each) =>
       app.provider.lock({ name: `warm ${each}`, lockAtMostFor: '1m' }),
     )
@@ -62,7 +66,13 @@ async function measure(orm: Orm, server: ServerName, death: Death, { rounds, poo
     await proxy.close()
     await database.drop()
   }
-  return `${server}; ${orm}; ${death}: ${JSON.stringify(Object.fromEntries(outcomes))}; p50 ${quantile(times, 0.5).toFixed(0)} ms, longest ${Math.max(0, ...times).toFixed(0)} ms`
+  const [p50, longest] = [quantile(times, 0.5), Math.max(0, ...times)]
+  return { server, orm, death, outcomes: Object.fromEntries(outcomes), p50, longest }
+}
+
+function sentence(measured: Awaited<ReturnType<typeof measure>>): string {
+  const { server, orm, death, outcomes, p50, longest } = measured
+  return `${server}, ${orm}, ${death}: ${JSON.stringify(outcomes)}; p50 ${p50.toFixed(0)}, longest ${longest.toFixed(0)} ms`
 }
 
 /** Nothing in this process goes on meanwhile, as if it were suspended: what was due begins when it is over. */
@@ -77,6 +87,7 @@ async function main(args: readonly string[]): Promise<void> {
     rounds: { type: 'string', default: '20' },
     pool: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '12' },
+    json: { type: 'boolean', default: false },
   })
   const freeze = {
     rounds: number(values.rounds),
@@ -84,7 +95,11 @@ async function main(args: readonly string[]): Promise<void> {
     seconds: number(values.seconds),
   }
   for (const server of wantedServers())
-    for (const orm of ORMS) for (const death of DEATHS) console.log(await measure(orm, server, death, freeze))
+    for (const orm of ORMS)
+      for (const death of DEATHS) {
+        const measured = await measure(orm, server, death, freeze)
+        console.log(values.json ? JSON.stringify(measured) : sentence(measured))
+      }
   process.exit()
 }
 
