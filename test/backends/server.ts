@@ -1,6 +1,14 @@
 import type { DataSourceOptions } from 'typeorm'
 import type { DialectName } from '../../src/sql/dialects'
 
+/** Times in a server's SQL, said differently from the library's own statements where that is possible, so that one checks the other. */
+export interface TimeSql {
+  readonly now: string
+  /** Milliseconds since 1970 of a zone-less time in UTC. */
+  toMilliseconds(time: string): string
+  fromMilliseconds(placeholder: string): string
+}
+
 /** A database server that tests may use: where to find it, and how to make a database of one's own on it. */
 export interface Server {
   readonly name: string
@@ -24,6 +32,7 @@ export interface Server {
   /** Its first column has to match `product`: another product may listen on the same port. */
   readonly versionQuery: string
   readonly product: RegExp
+  readonly time: TimeSql
   typeOrm(url: string): DataSourceOptions
   createDatabase(name: string): readonly string[]
   dropDatabase(name: string): readonly string[]

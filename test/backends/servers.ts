@@ -15,6 +15,11 @@ const postgres: Server = {
   },
   versionQuery: 'select version() as version',
   product: /^PostgreSQL/,
+  time: {
+    now: `(clock_timestamp() at time zone 'UTC')`,
+    toMilliseconds: (time) => `floor(extract(epoch from ${time}) * 1000)::bigint`,
+    fromMilliseconds: (value) => `timestamp 'epoch' + ${value}::float8 * interval '1 millisecond'`,
+  },
   typeOrm: (url) => ({ type: 'postgres', ...address(url) }),
   createDatabase: (name) => [`create database ${name}`],
   dropDatabase: (name) => [`drop database if exists ${name} with (force)`],
@@ -59,6 +64,11 @@ const mariadb: Server = {
   },
   versionQuery: 'select version() as version',
   product: /MariaDB/,
+  time: {
+    now: 'utc_timestamp(3)',
+    toMilliseconds: (time) => `timestampdiff(microsecond, '1970-01-01', ${time}) div 1000`,
+    fromMilliseconds: (value) => `timestamp '1970-01-01 00:00:00' + interval ${value} * 1000 microsecond`,
+  },
   typeOrm: (url) => ({ type: 'mariadb', ...address(url) }),
   // Neither the server's nor the database's default collation may matter to the lock.
   createDatabase: (name) => [`create database ${name} character set utf8mb4 collate utf8mb4_general_ci`],
@@ -129,6 +139,12 @@ const mssql: Server = {
   },
   versionQuery: 'select @@version as version',
   product: /^Microsoft/,
+  time: {
+    now: 'sysutcdatetime()',
+    toMilliseconds: (time) => `datediff_big(millisecond, '1970-01-01', ${time})`,
+    fromMilliseconds: (value) =>
+      `dateadd(millisecond, ${value} % 86400000, dateadd(day, ${value} / 86400000, cast('1970-01-01' as datetime2(3))))`,
+  },
   typeOrm: (url) => ({
     type: 'mssql',
     ...address(url),
@@ -144,6 +160,8 @@ const mssql: Server = {
   databaseUrl: withDatabase,
 }
 
+const oracleTime = (time: string): string => `(${time} - timestamp '1970-01-01 00:00:00')`
+
 const oracle: Server = {
   name: 'oracle',
   dialect: 'oracle',
@@ -156,6 +174,13 @@ const oracle: Server = {
   },
   versionQuery: 'select banner as "version" from v$version',
   product: /^Oracle/,
+  time: {
+    now: 'sys_extract_utc(systimestamp)',
+    toMilliseconds: (time) =>
+      `floor(extract(day from ${oracleTime(time)}) * 86400000 + extract(hour from ${oracleTime(time)}) * 3600000 + extract(minute from ${oracleTime(time)}) * 60000 + extract(second from ${oracleTime(time)}) * 1000)`,
+    fromMilliseconds: (value) =>
+      `timestamp '1970-01-01 00:00:00' + numtodsinterval(${value} / 1000, 'second')`,
+  },
   typeOrm: (url) => {
     const { database, ...rest } = address(url)
     return { type: 'oracle', ...rest, serviceName: database }
@@ -178,6 +203,11 @@ const spanner: Server = {
   localUrl: 'spanner://127.0.0.1:9010/admin',
   versionQuery: `SELECT 'Spanner' as version`,
   product: /^Spanner/,
+  time: {
+    now: 'current_timestamp()',
+    toMilliseconds: (time) => `timestamp_diff(${time}, timestamp '1970-01-01 00:00:00+00', millisecond)`,
+    fromMilliseconds: (value) => `timestamp_millis(${value})`,
+  },
   container: { image: 'gcr.io/cloud-spanner-emulator/emulator', port: 9010, environment: {} },
   onDemand: true,
   prepare: prepareSpanner,

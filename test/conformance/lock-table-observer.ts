@@ -3,6 +3,8 @@ import { dialects, type DialectName } from '../../src/sql/dialects'
 import { tableSql, type LockTableOptions } from '../../src/sql/names'
 import { render, type Sql } from '../../src/sql/sql'
 import { tableDefinition } from '../../src/sql/table/definition'
+import type { TimeSql } from '../backends/server'
+import { servers } from '../backends/servers'
 
 /** A TypeORM DataSource, or what behaves like one. */
 export interface Observer {
@@ -17,61 +19,22 @@ export interface LockRow {
   readonly lockedBy: string
 }
 
-interface TimeSql {
-  readonly now: string
-  /** Milliseconds since 1970 of a zone-less time in UTC. */
-  toMilliseconds(time: string): string
-  fromMilliseconds(placeholder: string): string
+const SQLITE: TimeSql = {
+  now: `strftime('%Y-%m-%d %H:%M:%f', 'now')`,
+  toMilliseconds: (time) => `cast(round((julianday(${time}) - 2440587.5) * 86400000) as integer)`,
+  fromMilliseconds: (value) => `strftime('%Y-%m-%d %H:%M:%f', ${value} / 1000.0, 'unixepoch')`,
 }
 
-const postgres: TimeSql = {
-  now: `(clock_timestamp() at time zone 'UTC')`,
-  toMilliseconds: (time) => `floor(extract(epoch from ${time}) * 1000)::bigint`,
-  fromMilliseconds: (value) => `timestamp 'epoch' + ${value}::float8 * interval '1 millisecond'`,
-}
-const mysql: TimeSql = {
-  now: 'utc_timestamp(3)',
-  toMilliseconds: (time) => `timestampdiff(microsecond, '1970-01-01', ${time}) div 1000`,
-  fromMilliseconds: (value) => `timestamp '1970-01-01 00:00:00' + interval ${value} * 1000 microsecond`,
-}
-const oracleTime = (time: string): string => `(${time} - timestamp '1970-01-01 00:00:00')`
-
-/** Said differently from the library's own statements where that is possible, so that one checks the other. */
-const TIME: Readonly<Record<Exclude<DialectName, 'hana'>, TimeSql>> = {
-  postgres,
-  cockroachdb: postgres,
-  mysql,
-  mariadb: mysql,
-  sqlite: {
-    now: `strftime('%Y-%m-%d %H:%M:%f', 'now')`,
-    toMilliseconds: (time) => `cast(round((julianday(${time}) - 2440587.5) * 86400000) as integer)`,
-    fromMilliseconds: (value) => `strftime('%Y-%m-%d %H:%M:%f', ${value} / 1000.0, 'unixepoch')`,
-  },
-  mssql: {
-    now: 'sysutcdatetime()',
-    toMilliseconds: (time) => `datediff_big(millisecond, '1970-01-01', ${time})`,
-    fromMilliseconds: (value) =>
-      `dateadd(millisecond, ${value} % 86400000, dateadd(day, ${value} / 86400000, cast('1970-01-01' as datetime2(3))))`,
-  },
-  oracle: {
-    now: 'sys_extract_utc(systimestamp)',
-    toMilliseconds: (time) =>
-      `floor(extract(day from ${oracleTime(time)}) * 86400000 + extract(hour from ${oracleTime(time)}) * 3600000 + extract(minute from ${oracleTime(time)}) * 60000 + extract(second from ${oracleTime(time)}) * 1000)`,
-    fromMilliseconds: (value) =>
-      `timestamp '1970-01-01 00:00:00' + numtodsinterval(${value} / 1000, 'second')`,
-  },
-  spanner: {
-    now: 'current_timestamp()',
-    toMilliseconds: (time) => `timestamp_diff(${time}, timestamp '1970-01-01 00:00:00+00', millisecond)`,
-    fromMilliseconds: (value) => `timestamp_millis(${value})`,
-  },
+function timeOf(dialect: DialectName): TimeSql {
+  const time = dialect === 'sqlite' ? SQLITE : servers.find((server) => server.dialect === dialect)?.time
+  if (!time) throw new Error(`There is no server of ${dialect}.`)
+  return time
 }
 
 /** Looks at a lock table, and changes it, past the library. */
 export function observeLockTable(observer: Observer, dialectName: DialectName, names: LockTableOptions = {}) {
   const dialect = dialects[dialectName]
-  if (dialectName === 'hana') throw new Error('There is no server of SAP HANA.')
-  const time = TIME[dialectName]
+  const time = timeOf(dialectName)
   const placeholder = drivers[dialectName].placeholder
   const text = (statement: Sql): string => render(statement, placeholder)
   const table = tableSql(dialect, names)
