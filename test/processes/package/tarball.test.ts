@@ -14,7 +14,7 @@ import {
   temporaryFolder,
 } from './packed-package'
 
-/** All that is published, beside the declarations. */
+/** All that is published, beside the declarations, and the files for users to copy. */
 const PUBLISHED = readFileSync(join(__dirname, 'published-files.txt'), 'utf8').trim().split('\n')
 
 /** In bytes, as they were when somebody last looked. To accept others: UPDATE_SIZES=1 npm run check:package -- tarball */
@@ -69,11 +69,14 @@ describe('the packed package', () => {
     expect(packages).toEqual([manifest.name])
   })
 
-  test('has the files of published-files.txt, the declarations, and no others', () => {
+  test('has the files of published-files.txt, the declarations, the files to copy, and no others', () => {
     // Each has its declarations; but the command line is one file.
     const sources = filesIn(join(root, 'src')).filter((path) => /^(?!cli\/).*\.ts$/.test(path))
     const declarations = sources.map((path) => `dist/${path.replace(/\.ts$/, '.d.ts')}`)
-    expect(filesIn(inApp).sort()).toEqual([...PUBLISHED, ...declarations].sort())
+    const copied = ['migrations', 'prisma'].flatMap((folder) =>
+      filesIn(join(root, folder)).map((path) => `${folder}/${path}`),
+    )
+    expect(filesIn(inApp).sort()).toEqual([...PUBLISHED, ...declarations, ...copied].sort())
   })
 
   test('has not grown by a tenth since sizes.json', async () => {
