@@ -1,0 +1,141 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { LockErrorCode } from '../src/core/errors'
+import { CLIENT_DIALECTS } from '../src/prisma/prisma-client'
+import { dialects } from '../src/sql/dialects'
+import { servers } from './backends/servers'
+import { EVENTS } from './core/recorder'
+import { FAKE_CLIENTS } from './drivers/fake-clients'
+import { ADAPTERS } from './prisma/adapters'
+import { read, root } from './project'
+
+// For a new member of one of these kinds, the failures name every place that needs it. Objects with a key for each member are left
+// out, because without it they do not compile.
+
+/** If one is missing, this does not compile. */
+const ERROR_CODES = Object.keys({
+  INVALID_CONFIGURATION: true,
+  INVALID_CLIENT: true,
+  TABLE_MISSING: true,
+  TABLE_MISMATCH: true,
+  TIMEOUT: true,
+  DATABASE_ERROR: true,
+  NOT_LOCKED: true,
+  SKIPPED: true,
+  LOCK_LOST: true,
+  SHUTDOWN: true,
+} satisfies Record<LockErrorCode, true>)
+
+const filesUnder = (folder: string, ending: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(ending) && !/node_modules|generated|docs\/api/.test(file))
+    .map((file) => join(folder, file))
+
+/** All pages as one text, because a member may move from one page to another. */
+const pages = ['README.md', ...filesUnder('docs', '.md')]
+  .filter((file) => !/^docs.(api|maintainers)/.test(file))
+  .map(read)
+  .join('\n')
+const tests = filesUnder('test', '.test.ts').map(read).join('\n')
+/** The first cells of tables. */
+const rows = new Set(
+  [...pages.matchAll(/^\| ([^|]+)\|/gm)].flatMap(([, cell = '']) =>
+    cell.replaceAll('`', '').trim().split(', '),
+  ),
+)
+const isOnAPage = (name: string): boolean => pages.includes(`\`${name}\``) || pages.includes(`'${name}'`)
+
+const { exports } = JSON.parse(read('package.json')) as { exports: Readonly<Record<string, unknown>> }
+const published = read('test/processes/package/published-files.txt')
+const golden = (name: string): string => (name === 'mariadb' ? 'mysql' : name)
+const { devDependencies } = JSON.parse(read('package.json')) as {
+  devDependencies: Readonly<Record<string, string>>
+}
+const lists = (file: string, name: string): boolean => new RegExp(`^  ${name}: `, 'm').test(read(file))
+const isRun = (name: string): boolean =>
+  !Object.values(dialects).some((dialect) => dialect.name === name && dialect.untried)
+
+const METRICS = 'src/opentelemetry/open-telemetry-listener.ts'
+
+interface Kind {
+  readonly members: readonly string[]
+  /** Whether a place has a member, by what has to be done there. */
+  readonly places: Readonly<Record<string, (name: string) => boolean>>
+}
+
+export const KINDS: Readonly<Record<string, Kind>> = {
+  dialect: {
+    members: Object.keys(dialects),
+    places: {
+      'its SQL in test/sql/golden: npm run generate': (name) =>
+        existsSync(join(root, `test/sql/golden/${golden(name)}.sql`)),
+      'its migration: npm run generate': (name) => existsSync(join(root, `migrations/${name}/up.sql`)),
+      'a server in test/backends/servers.ts, or a client in test/drivers/fake-clients.ts': (name) =>
+        name === 'sqlite' || name in FAKE_CLIENTS || servers.some(({ dialect }) => dialect === name),
+      'a server that tests run on, unless it is `untried`': (name) =>
+        name === 'sqlite' || !isRun(name) || servers.some(({ dialect }) => dialect === name),
+      'a grammar in test/sql/grammar.test.ts, if it is `untried`': (name) =>
+        isRun(name) || lists('test/sql/grammar.test.ts', name),
+      'its name in DATABASES of scripts/write-works-with.mjs': (name) =>
+        lists('scripts/write-works-with.mjs', name),
+      'a row with its round trips on a page of docs': (name) => rows.has(name),
+    },
+  },
+  'error code': {
+    members: ERROR_CODES,
+    places: {
+      'a page of docs that says what to do': isOnAPage,
+      'a test that expects it': (code) => tests.includes(`'${code}'`),
+    },
+  },
+  event: {
+    members: EVENTS,
+    places: {
+      'a page of docs that says when it comes': isOnAPage,
+      'everyEvent of test/core/every-event.ts, whose events test/core/listener.test.ts lists': (event) =>
+        read('test/core/listener.test.ts').includes(`'${event}'`),
+      'a metric or a span in src/opentelemetry, or why not': (event) =>
+        event === 'onLockNotAcquired' ||
+        filesUnder('src/opentelemetry', '.ts').some((file) => read(file).includes(event)),
+    },
+  },
+  metric: {
+    members: [...read(METRICS).matchAll(/^ \* \| `(shedlock\.[\w.]+)`/gm)].map(([, name = '']) => name),
+    places: {
+      'a page of docs': (name) => pages.includes(name),
+    },
+  },
+  'entry point': {
+    members: Object.keys(exports).filter((path) => path !== './package.json'),
+    places: {
+      'its interface in api: npm run generate': (path) =>
+        existsSync(join(root, 'api', `shedlock-orm${path.slice(1).replace('/', '.')}.txt`)),
+      'its files in test/processes/package/published-files.txt': (path) =>
+        ['js', 'mjs', 'd.mts'].every((ending) =>
+          published.includes(`dist/${path === '.' ? 'core' : path.slice(2)}/index.${ending}\n`),
+        ),
+      'an import on a page of docs': (path) => pages.includes(`'shedlock-orm${path.slice(1)}'`),
+    },
+  },
+  'adapter of Prisma': {
+    members: Object.keys(devDependencies)
+      .filter((name) => name.startsWith('@prisma/adapter-'))
+      .map((name) => name.slice('@prisma/adapter-'.length)),
+    places: {
+      'ADAPTERS of test/prisma/adapters.ts': (name) => ADAPTERS.some((adapter) => adapter.name === name),
+    },
+  },
+  'provider of Prisma': {
+    members: [...new Set(ADAPTERS.map(({ provider }) => provider))],
+    places: {
+      'CLIENT_DIALECTS of src/prisma/prisma-client.ts': (name) => name in CLIENT_DIALECTS,
+      'its model: npm run generate': (name) => existsSync(join(root, 'prisma', name, 'shedlock.prisma')),
+    },
+  },
+}
+
+/** Returns a sentence for each of these members that the place lacks. */
+export function lacking(kind: string, place: string, members = KINDS[kind]?.members ?? []): string[] {
+  const has = KINDS[kind]?.places[place]
+  return members.filter((name) => !has?.(name)).map((name) => `The ${kind} ${name} lacks ${place}.`)
+}
