@@ -14,6 +14,7 @@ const LONGER: readonly (readonly [path: RegExp, seconds: number, why: string])[]
   ],
   [/\/test\/testing\/wrong-storages/, 60, 'runs the whole suite on each wrong storage'],
   [/\/test\/sql\/(background-releases|migrations|owner)/, 60, 'tries thousands of values, or starts clients'],
+  [/\/test\/new-dialect/, 60, 'compiles the project'],
   [/\/test\/sql\/locked-table/, 30, 'waits for the time limit of calls'],
   [/\/test\/(nestjs|prisma)\//, 30, 'starts applications, or generated clients with pools'],
   [/\/verification\//, 180, 'starts processes and servers'],
