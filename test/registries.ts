@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SchedulerName } from '../src/cli/init/usage'
 import type { LockErrorCode } from '../src/core/errors'
 import { CLIENT_DIALECTS } from '../src/prisma/prisma-client'
 import { dialects } from '../src/sql/dialects'
@@ -25,6 +26,15 @@ const ERROR_CODES = Object.keys({
   LOCK_LOST: true,
   SHUTDOWN: true,
 } satisfies Record<LockErrorCode, true>)
+const SCHEDULERS = Object.keys({
+  '@nestjs/schedule': true,
+  bree: true,
+  'node-cron': true,
+  croner: true,
+  'node-schedule': true,
+  cron: true,
+  'toad-scheduler': true,
+} satisfies Record<SchedulerName, true>)
 
 const filesUnder = (folder: string, ending: string): string[] =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -48,9 +58,15 @@ const isOnAPage = (name: string): boolean => pages.includes(`\`${name}\``) || pa
 const { exports } = JSON.parse(read('package.json')) as { exports: Readonly<Record<string, unknown>> }
 const published = read('test/processes/package/published-files.txt')
 const golden = (name: string): string => (name === 'mariadb' ? 'mysql' : name)
-const { devDependencies } = JSON.parse(read('package.json')) as {
-  devDependencies: Readonly<Record<string, string>>
+interface Manifest {
+  readonly devDependencies: Readonly<Record<string, string>>
 }
+const { devDependencies } = JSON.parse(read('package.json')) as Manifest
+const examples = JSON.parse(read('test/processes/examples/package.json')) as Manifest
+const runs = JSON.parse(read('docs/works-with.json')) as { schedulers: object }
+/** The text below a heading of the second level. */
+const section = (page: string, heading: string): string =>
+  new RegExp(`\n## ${heading}\n(.*?)(\n## |$(?![^]))`, 's').exec(read(page))?.[1] ?? ''
 const lists = (file: string, name: string): boolean => new RegExp(`^  ${name}: `, 'm').test(read(file))
 const isRun = (name: string): boolean =>
   !Object.values(dialects).some((dialect) => dialect.name === name && dialect.untried)
@@ -115,6 +131,24 @@ export const KINDS: Readonly<Record<string, Kind>> = {
           published.includes(`dist/${path === '.' ? 'core' : path.slice(2)}/index.${ending}\n`),
         ),
       'an import on a page of docs': (path) => pages.includes(`'shedlock-orm${path.slice(1)}'`),
+    },
+  },
+  scheduler: {
+    members: SCHEDULERS,
+    places: {
+      'a version that is installed here or in test/processes/examples': (name) =>
+        [devDependencies, examples.devDependencies].some((installed) => name in installed),
+      'what its slot is made from, in "Slots" of docs/schedulers.md': (name) =>
+        new RegExp(`\\*\\*\`?${name}\\b`, 'i').test(section('docs/schedulers.md', 'Slots')),
+      'a row in "Who else may call" of docs/schedulers.md': (name) =>
+        new RegExp(`^\\| \`?${name}\\b`, 'im').test(section('docs/schedulers.md', 'Who else may call')),
+      'a run in docs/works-with.json: npm run works-with': (name) =>
+        Object.keys(runs.schedulers).some((key) => new RegExp(`^\`?${name}\\b`, 'i').test(key)),
+      'a program catch-up-… in docs/guides/recipes.md or test/processes/examples/described': (name) =>
+        // Its jobs are those of the package cron.
+        name === '@nestjs/schedule' ||
+        read('docs/guides/recipes.md').includes(`// catch-up-${name}.ts`) ||
+        existsSync(join(root, `test/processes/examples/described/catch-up-${name}.ts`)),
     },
   },
   'adapter of Prisma': {

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import type { SchedulerName } from '../../src/cli/init/usage'
 import { prismaMigration, prismaModel } from '../../src/prisma/prisma-model'
 import { root } from '../project'
 import { temporaryFolder } from '../temporary-folder'
@@ -525,7 +526,7 @@ const NODE_SCHEDULE = `declare module 'node-schedule' {
   export function scheduleJob(rule: string, callback: (fireDate: Date) => void): { cancel(): boolean }
 }
 `
-const SCHEDULERS: Files = {
+const SCHEDULERS: Readonly<Record<SchedulerName, string>> = {
   'node-cron': '4.6.0',
   croner: '10.0.1',
   'node-schedule': '2.1.1',

@@ -14,7 +14,7 @@ interface Scheduler {
 const CRON = "'*/15 * * * *'"
 
 /** The schedulers in the order in which they are looked for, each as its version needs. */
-const SCHEDULERS: Readonly<Record<string, (major: number) => Scheduler>> = {
+const SCHEDULERS = {
   'node-cron': (major) => ({
     imports: "import { schedule } from 'node-cron'",
     // Not its `date`: when execute() starts a run, that is the current time, another on each instance.
@@ -49,7 +49,10 @@ const SCHEDULERS: Readonly<Record<string, (major: number) => Scheduler>> = {
       "const scheduler = new ToadScheduler()\nscheduler.addSimpleIntervalJob(new SimpleIntervalJob({ minutes: 15 }, new AsyncTask('report', send)))",
     stop: 'scheduler.stop()',
   }),
-}
+} satisfies Readonly<Record<string, (major: number) => Scheduler>>
+
+/** Every scheduler of which a project is shown how to use it. The compiler and test/registries.test.ts name the places of each. */
+export type SchedulerName = keyof typeof SCHEDULERS | 'bree' | '@nestjs/schedule'
 
 const NO_SCHEDULER: Scheduler = {
   imports: '',
@@ -69,11 +72,12 @@ export interface Usage {
 export function usage(project: Project, plan: Plan): Usage {
   if (project.has('@nestjs/core')) return nest(project, plan)
   if (project.has('bree')) return worker(project, plan)
-  const name = Object.keys(SCHEDULERS).find((each) => project.has(each))
+  const names = Object.keys(SCHEDULERS) as (keyof typeof SCHEDULERS)[]
+  const name = names.find((each) => project.has(each))
   const version = name === undefined ? '' : project.version(name)
-  const scheduler = name === undefined ? NO_SCHEDULER : SCHEDULERS[name]?.(Number.parseInt(version, 10))
+  const scheduler = name === undefined ? NO_SCHEDULER : SCHEDULERS[name](Number.parseInt(version, 10))
   const isTyped = isTypeScript(project)
-  const { imports, slot, start, stop } = scheduler ?? NO_SCHEDULER
+  const { imports, slot, start, stop }: Scheduler = scheduler
   const due = slot && slotLine(slot, isTyped)
   const code = `${imports}
 import { LockingTaskExecutor${due?.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { describe, expect, test } from '@jest/globals'
 import { Cron } from 'croner'
+import type { SchedulerName } from '../../../src/cli/init/usage'
 import { slotOf, type CronTimeLike } from '../../../src/core/cron'
 import { InMemoryLockProvider } from '../../../src/core/in-memory-lock-provider'
 import type { LockEvent } from '../../../src/core/listener'
@@ -106,30 +107,37 @@ const ofCroner = (job: Cron): Date => slotOf(job)
 const ofCron = (job: { readonly cronTime: CronTimeLike }): Date => slotOf(job.cronTime)
 const ofAnotherCron = (): Date => slotOf(new Cron(EACH_SECOND, { paused: true }))
 
-const SCHEDULERS: readonly Scheduler[] = [
-  {
-    ...{ name: 'node-schedule', schedule: scheduleWithNodeSchedule, slot: (due: Date) => due },
-    ...{ refusesCallsByHand: true, runsMissed: true },
-  },
-  ...['', '-3', '-2'].map((version) => ({
+/** Each in the versions that differ. Those of Bree and NestJS are called in `schedulers.test.ts` and test/nestjs. */
+const SCHEDULERS: Readonly<
+  Record<Exclude<SchedulerName, 'bree' | '@nestjs/schedule'>, readonly Scheduler[]>
+> = {
+  'node-schedule': [
+    {
+      ...{ name: 'node-schedule', schedule: scheduleWithNodeSchedule, slot: (due: Date) => due },
+      ...{ refusesCallsByHand: true, runsMissed: true },
+    },
+  ],
+  cron: ['', '-3', '-2'].map((version) => ({
     ...{ name: `cron${version}`, schedule: scheduleWithCron(version), slot: ofCron, isOld: version !== '' },
   })),
-  ...['-11', '', '-9', '-8', '-7', '-6'].map((version) => ({
+  croner: ['-11', '', '-9', '-8', '-7', '-6'].map((version) => ({
     ...{ name: `croner${version}`, schedule: scheduleWithCroner(version) },
     ...{ slot: ofCroner, isOld: version !== '-11' },
   })),
-  {
-    ...{ name: 'node-cron', schedule: scheduleWithNodeCron4, slot: slotOf },
-    ...{ refusesCallsByHand: true, runsMissed: true },
-  },
-  {
-    name: 'node-cron-3',
-    schedule: scheduleWithNodeCron3,
-    slot: (now: Date) => Math.floor(Number(now) / 1_000) * 1_000,
-    ...{ refusesCallsByHand: true, runsMissed: true },
-  },
-  { name: 'toad-scheduler', schedule: scheduleWithToadScheduler, slot: ofAnotherCron },
-]
+  'node-cron': [
+    {
+      ...{ name: 'node-cron', schedule: scheduleWithNodeCron4, slot: slotOf },
+      ...{ refusesCallsByHand: true, runsMissed: true },
+    },
+    {
+      name: 'node-cron-3',
+      schedule: scheduleWithNodeCron3,
+      slot: (now: Date) => Math.floor(Number(now) / 1_000) * 1_000,
+      ...{ refusesCallsByHand: true, runsMissed: true },
+    },
+  ],
+  'toad-scheduler': [{ name: 'toad-scheduler', schedule: scheduleWithToadScheduler, slot: ofAnotherCron }],
+}
 
 /** Two instances of an app, whose locks are in one storage. */
 function startTwice({ schedule, slot }: Scheduler) {
@@ -166,7 +174,7 @@ function block(milliseconds: number): void {
   for (const until = Date.now() + milliseconds; Date.now() < until;);
 }
 
-describe.each(SCHEDULERS)('$name', (scheduler) => {
+describe.each(Object.values(SCHEDULERS).flat())('$name', (scheduler) => {
   test('a due time runs once; a call by hand has the last one, or is refused; runNow runs it without one', async () => {
     const { ran, instances } = startTwice(scheduler)
     await untilRuns(ran, 3)

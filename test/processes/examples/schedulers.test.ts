@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
+import type { SchedulerName } from '../../../src/cli/init/usage'
 import { afterFile } from '../../after-test'
 import { eventually } from '../../eventually'
 import { canFakeTime, clockOf } from '../fake-time'
@@ -9,22 +10,34 @@ import { APPS } from './programs'
 const FIRES = 5
 const LONG = { timeout: 60_000 }
 
-/**
- * Its row in the table: the scheduler's name and version, and the package that has it. How often it fires `before` the late instance
- * starts, and how many `fires` of that one must be run, where that is not as with the others.
- */
-const SCHEDULERS = [
-  { name: 'node-schedule', installed: 'node-schedule', lock: 'node-schedule' },
-  { name: 'cron', installed: 'cron', lock: 'cron' },
-  { name: 'croner', installed: 'croner-11', lock: 'croner' },
-  { name: 'croner', installed: 'croner', lock: 'croner-10' },
-  { name: 'node-cron', installed: 'node-cron', lock: 'node-cron' },
-  { name: "node-cron's coordinator", installed: 'node-cron', lock: 'coordinator' },
-  { name: "toad-scheduler's `CronJob`", installed: 'toad-scheduler', lock: 'toad-scheduler' },
-  { name: 'Bree', installed: 'bree', lock: 'jobs/report', before: 1, fires: 2 },
-  { name: '`@nestjs/schedule`, `@Cron`', installed: '@nestjs/schedule', lock: '@Cron' },
-  { name: '`@nestjs/schedule`, dynamic jobs', installed: '@nestjs/schedule', lock: 'SchedulerRegistry' },
-]
+/** One way to use a scheduler. */
+interface Use {
+  /** Its row in the table, if it is not called like the package. */
+  readonly name?: string
+  /** If it is not the package of this name. */
+  readonly installed?: string
+  readonly lock: string
+  /** How often it fires before the late instance starts, where that is not as with the others. */
+  readonly before?: number
+  /** How many fires of the late instance must be run. */
+  readonly fires?: number
+}
+
+const USES: Readonly<Record<SchedulerName, readonly Use[]>> = {
+  'node-schedule': [{ lock: 'node-schedule' }],
+  cron: [{ lock: 'cron' }],
+  croner: [{ installed: 'croner-11', lock: 'croner' }, { lock: 'croner-10' }],
+  'node-cron': [{ lock: 'node-cron' }, { name: "node-cron's coordinator", lock: 'coordinator' }],
+  'toad-scheduler': [{ name: "toad-scheduler's `CronJob`", lock: 'toad-scheduler' }],
+  bree: [{ name: 'Bree', lock: 'jobs/report', before: 1, fires: 2 }],
+  '@nestjs/schedule': [
+    { name: '`@nestjs/schedule`, `@Cron`', lock: '@Cron' },
+    { name: '`@nestjs/schedule`, dynamic jobs', lock: 'SchedulerRegistry' },
+  ],
+}
+const SCHEDULERS = Object.entries(USES).flatMap(([name, uses]) =>
+  uses.map((use) => ({ name, installed: name, ...use })),
+)
 
 describe(`two instances${canFakeTime ? ', one of which is five seconds behind,' : ''} run each fire once`, () => {
   const instances: Instance[] = []
