@@ -1,6 +1,5 @@
 import { clientError } from '../core/internal'
-import { drivers, type Driver } from '../drivers/internal'
-import type { Dialect, DialectName } from '../sql/internal'
+import type { Dialect, DialectName, Driver } from '../sql/internal'
 
 /** What this library uses of any Prisma client, including the client of a transaction. */
 export interface RawClientLike {
@@ -126,7 +125,7 @@ export function dialectOfClient(client: PrismaClientLike): DialectName {
   )
 }
 
-/** Prisma passes raw SQL to the driver unchanged, and on SQL Server it names the values `@P1`, `@P2` and so on. */
-export function placeholderOf(dialect: DialectName): Driver['placeholder'] {
-  return dialect === 'mssql' ? (position) => `@P${position + 1}` : drivers[dialect].placeholder
+/** Prisma passes raw SQL to the driver unchanged, but on SQL Server it names the values `@P1`, `@P2` and so on. */
+export const PLACEHOLDERS: Readonly<Partial<Record<DialectName, Driver['placeholder']>>> = {
+  mssql: (position) => `@P${position + 1}`,
 }

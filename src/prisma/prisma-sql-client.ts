@@ -2,7 +2,7 @@ import { sharedByEveryCopy, warn } from '../core/internal'
 import { drivers, nameAmong, sqlClient } from '../drivers/internal'
 import { DriverError, NOT_PREPARED, type DialectName, type SqlClient, type SqlRow } from '../sql/internal'
 import { errorsOf, refusalOfName } from './native-code'
-import { placeholderOf, type RawClientLike } from './prisma-client'
+import { PLACEHOLDERS, type RawClientLike } from './prisma-client'
 
 /** Calls the work with a client whose raw calls never join a transaction of the app. */
 export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Promise<T>
@@ -16,7 +16,7 @@ export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Prom
  */
 export function prismaSqlClient(dialect: DialectName, use: UseClient, named = false): SqlClient {
   const driver = {
-    placeholder: placeholderOf(dialect),
+    placeholder: PLACEHOLDERS[dialect] ?? drivers[dialect].placeholder,
     inAscii: drivers[dialect].inAscii,
     settled: drivers[dialect].settled,
     ...errorsOf(dialect),
