@@ -1,4 +1,7 @@
-import { lockStatements, tableSql, type Dialect, type Sql } from '../src/sql/internal'
+import type { Dialect } from '../src/sql/dialects'
+import { tableSql } from '../src/sql/names'
+import type { Sql } from '../src/sql/sql'
+import { lockStatements } from '../src/sql/statements'
 
 /** The statements of a lock, reduced to the keywords that decide their cost. Results are only valid for these statements. */
 export interface StatementShapes {

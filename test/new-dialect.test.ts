@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { DataSource } from 'typeorm'
 import { expect, it } from '@jest/globals'
 import type * as TypeOrm from '../src/typeorm'
-import { openMemory } from './backends/open-database'
+import { afterTest } from './after-test'
 import { root } from './project'
 import { KINDS, lacking } from './registries'
 import { temporaryFolder } from './temporary-folder'
@@ -128,7 +129,10 @@ it('what has taken all steps compiles, and keeps locks', async () => {
   expect(await compile(project)).toBe('')
   const { typeOrmLockProvider } = (await import(join(project, 'src/typeorm'))) as typeof TypeOrm
   const log = new Log(true)
-  const provider = typeOrmLockProvider(await openMemory({ logger: log }), { dialect: 'newsql' as 'sqlite' })
+  const dataSource = new DataSource({ type: 'better-sqlite3', database: ':memory:', logger: log })
+  await dataSource.initialize()
+  afterTest(() => dataSource.destroy())
+  const provider = typeOrmLockProvider(dataSource, { dialect: 'newsql' as 'sqlite' })
   await provider.table.create()
   const job = { name: 'job', lockAtMostFor: '1m' }
   const lock = await provider.lock(job)

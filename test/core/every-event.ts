@@ -1,4 +1,5 @@
-import { LockError, type LockingTaskExecutor } from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
+import type { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import type { FaultyWorld } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }

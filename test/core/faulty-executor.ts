@@ -1,5 +1,6 @@
 import { beforeEach } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { FaultyLockProvider } from './faulty-lock-provider'
 import { recorder } from './recorder'
 

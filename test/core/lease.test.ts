@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { LockError, type TaskContext } from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
+import type { TaskContext } from '../../src/core/lock'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { useFaultyExecutor } from './faulty-executor'
 import { useVirtualTime } from './virtual-time'

@@ -1,7 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it, jest } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor, parseLockConfiguration } from '../../src/core/internal'
+import { parseLockConfiguration } from '../../src/core/configuration'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { afterTest } from '../after-test'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 

@@ -1,6 +1,7 @@
 import os from 'node:os'
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 
 const HOUR = 3_600_000
 const LEASE = 600_000

@@ -1,5 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { LockError, LockingTaskExecutor, type Refusal, type TaskResult } from '../../src/core/internal'
+import { LockError } from '../../src/core/errors'
+import type { Refusal, TaskResult } from '../../src/core/lock'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { useFaultyExecutor } from './faulty-executor'
 import { providerOf } from './provider-of'
 

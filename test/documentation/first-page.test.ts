@@ -1,7 +1,8 @@
 import { expect, it } from '@jest/globals'
 import { ExitCode } from '../../src/cli/command-error'
-import { EXECUTOR_OPTIONS, LOCK_OPTIONS } from '../../src/core/internal'
-import { SQL_LOCK_PROVIDER_OPTIONS } from '../../src/sql/internal'
+import { LOCK_OPTIONS } from '../../src/core/configuration'
+import { EXECUTOR_OPTIONS } from '../../src/core/locking-task-executor'
+import { SQL_LOCK_PROVIDER_OPTIONS } from '../../src/sql/sql-lock-provider'
 import { read } from '../project'
 
 it('the README has at most 1,200 words', () => {

@@ -2,11 +2,9 @@ import { runInThisContext } from 'node:vm'
 import { DataSource, EntitySchema, LessThan } from 'typeorm'
 import ts from 'typescript'
 import { expect, it } from '@jest/globals'
-import {
-  InMemoryLockProvider,
-  LockingTaskExecutor,
-  type LockingTaskExecutorListener,
-} from '../../src/core/internal'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import type { LockingTaskExecutorListener } from '../../src/core/listener'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { eventually } from '../eventually'
 import { read } from '../project'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { statementShapes, type StatementShapes } from '../../bench/statement-shapes'
-import { dialects } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/dialects'
 import { read } from '../project'
 
 const { databases, measured } = JSON.parse(read('docs/performance/results.json')) as {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from '@jest/globals'
-import { dialects } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/dialects'
 import { read, root } from '../project'
 
 const [, dialectsOfPage = ''] = /\n## Dialects\n(.*?)\n## /s.exec(read('docs/works-with.md')) ?? []

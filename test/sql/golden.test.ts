@@ -1,9 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
-import { type Dialect, dialects, render, type Sql, tableDefinition, tableSql } from '../../src/sql/internal'
-import { lockStatements, type LockStatements } from '../../src/sql/statements'
 import type { AcquireStep } from '../../src/sql/acquire'
+import { dialects, type Dialect } from '../../src/sql/dialects'
+import { tableSql } from '../../src/sql/names'
+import { render, type Sql } from '../../src/sql/sql'
+import { lockStatements, type LockStatements } from '../../src/sql/statements'
+import { tableDefinition } from '../../src/sql/table/definition'
 import { tableFixes } from './table-fixes'
 
 /** When each statement is sent. Unless it says otherwise, it takes one round trip and commits by itself. */

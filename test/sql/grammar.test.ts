@@ -1,6 +1,5 @@
 import type { DialectName as Grammar } from '@guanmingchiu/sqlparser-ts'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { drivers } from '../../src/drivers/drivers'
 import { dialects, type Dialect, type DialectName } from '../../src/sql/dialects'
 import { tableSql } from '../../src/sql/names'
 import { render } from '../../src/sql/sql'
@@ -43,7 +42,7 @@ function textsOf(dialect: Dialect): Record<string, string> {
     ...Object.entries({ ...rest, ...tableReads(dialect) }),
   ]
   return Object.fromEntries([
-    ...statements.map(([title, statement]) => [title, render(statement, drivers[dialect.name].placeholder)]),
+    ...statements.map(([title, statement]) => [title, render(statement, dialect.driver.placeholder)]),
     ...[...up, ...down].map((text, index) => [`table definition ${index + 1}`, text]),
     ...tableFixes(dialect, { schema: 'app' }).map((text) => [`fix: ${text.replace(/\s+/g, ' ')}`, text]),
   ]) as Record<string, string>

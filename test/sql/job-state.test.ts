@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { hostname } from 'node:os'
 import { describe, expect, it } from '@jest/globals'
 import { parseJob } from '../../src/core/jobs'
-import { jobView, type LockRecord, summary } from '../../src/sql/internal'
 import { lastRunOf, newOwner } from '../../src/sql/owner'
+import type { LockRecord } from '../../src/sql/records'
+import { jobView, summary } from '../../src/sql/table/job-state'
 
 const NOW = new Date('2026-11-27T10:20:00Z')
 const MINUTE = 60_000

@@ -1,4 +1,6 @@
-import { type Dialect, type LockTableOptions, parameter, type Sql, tableSql } from '../../src/sql/internal'
+import type { Dialect } from '../../src/sql/dialects'
+import { tableSql, type LockTableOptions } from '../../src/sql/names'
+import { parameter, type Sql } from '../../src/sql/sql'
 import { tableFindings } from '../../src/sql/table/check'
 
 /** The SQL for all that can be wrong with the columns and the key of a table, each statement once. */

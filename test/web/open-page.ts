@@ -1,7 +1,8 @@
 import { jest } from '@jest/globals'
-import type { LockRecord, SqlLockProvider } from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
-import { lockPage, type LockPageOptions } from '../../src/web'
+import type { LockRecord } from '../../src/sql/records'
+import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
+import { lockPage, type LockPageOptions } from '../../src/web/lock-page'
 import { afterTest } from '../after-test'
 import { openMemory } from '../backends/open-database'
 
