@@ -1,22 +1,11 @@
 import { once } from 'node:events'
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { swallowConnections, type Swallowing } from './swallow-connections'
 
-/** The prefix of the owner of every lock that a worker acquires. */
-export const WORKER = 'chaos-worker'
+export const LOCAL = '127.0.0.1'
 
-/** In milliseconds, the longest that a request or an answer is in transit, unless it is lost. */
-export const LATEST_DELIVERY = 2_500
-
-export interface RequestAboutLock {
-  /** Whether the request is a holder's: its owner has occurred before, so it extends, guards or releases. Others acquire. */
-  readonly ofHolder: boolean
-}
-const LOCAL = '127.0.0.1'
-
-/** What happens to a request about a lock. */
-interface Mishap {
+/** What happens to a request. */
+export interface Mishap {
   /** Its connection is cut before the server gets it. */
   readonly cut?: true
   /** By how many milliseconds it is delayed. Those of other connections are not. */
@@ -24,9 +13,6 @@ interface Mishap {
   /** Its answer is lost: after so many milliseconds its connection is cut instead. */
   readonly losesAnswerAfter?: number
 }
-type Choose = (request: RequestAboutLock) => Mishap
-
-const OWNER = new RegExp(`${WORKER}/[0-9a-f-]{36}`)
 
 interface Pair {
   readonly client: Socket
@@ -39,21 +25,21 @@ interface Pair {
 export class TcpProxy {
   readonly #server: Server
   readonly #pairs = new Set<Pair>()
-  readonly #disturbing = new Set<Choose>()
   #cutAfter: { readonly values: RegExp; nth: number; readonly done: () => void } | undefined
   /** The last write to each socket. Writes wait for each other, because delayed pieces of a stream must not be reordered. */
   readonly #sent = new WeakMap<Socket, Promise<void>>()
-  /** The owners that have occurred in requests. */
-  readonly #owners = new Set<string>()
   #blackHole = false
   #isMute = false
-  #swallowing: Swallowing | undefined
   #delay = 0
   /** How many connections clients have opened so far. */
   opened = 0
   #port = 0
 
-  private constructor(
+  /** What happens to a request, beside what is asked of the proxy. */
+  protected readonly mishapOf: (request: Buffer) => Mishap = () => ({})
+
+  /** To be opened with `listen`. */
+  constructor(
     private serverPort: number,
     host: string,
   ) {
@@ -63,9 +49,13 @@ export class TcpProxy {
     })
   }
 
-  static async listen(port: number, host = '127.0.0.1'): Promise<TcpProxy> {
-    const proxy = new TcpProxy(port, host)
-    await proxy.#listen(0)
+  static async listen<Proxy extends TcpProxy>(
+    this: new (port: number, host: string) => Proxy,
+    port: number,
+    host = LOCAL,
+  ): Promise<Proxy> {
+    const proxy = new this(port, host)
+    await proxy.listenOn(0)
     return proxy
   }
 
@@ -76,12 +66,6 @@ export class TcpProxy {
   /** How many connections its clients keep open. */
   get open(): number {
     return [...this.#pairs].filter(({ client }) => !client.destroyed).length
-  }
-
-  /** Disturbs requests about locks. @returns a function that lets them be */
-  disturb(choose: Choose): () => void {
-    this.#disturbing.add(choose)
-    return () => this.#disturbing.delete(choose)
   }
 
   /**
@@ -125,22 +109,6 @@ export class TcpProxy {
     this.#isMute = on
   }
 
-  /**
-   * Silences existing connections for good, and swallows the first packet of new ones, as if the machine had vanished. When it is
-   * back, connections that are still being opened succeed as soon as they send that packet again.
-   */
-  async vanish(on: boolean): Promise<void> {
-    if (on) {
-      this.silence()
-      this.#server.close()
-      this.#swallowing = await swallowConnections(this.port, LOCAL)
-      return
-    }
-    await this.#swallowing?.stop()
-    this.#swallowing = undefined
-    await this.#listen(this.port)
-  }
-
   /** Delays all traffic by this many milliseconds in each direction. */
   slowDown(delay: number): void {
     this.#delay = delay
@@ -148,7 +116,6 @@ export class TcpProxy {
 
   async close(): Promise<void> {
     this.cutAll()
-    await this.#swallowing?.stop()
     await new Promise<void>((resolve) => {
       this.#server.close(() => {
         resolve()
@@ -156,7 +123,11 @@ export class TcpProxy {
     })
   }
 
-  async #listen(port: number): Promise<void> {
+  protected stopListening(): void {
+    this.#server.close()
+  }
+
+  protected async listenOn(port: number): Promise<void> {
     await once(this.#server.listen(port, LOCAL), 'listening')
     this.#port = (this.#server.address() as AddressInfo).port
   }
@@ -184,9 +155,7 @@ export class TcpProxy {
     let cutAnswer = false
     let answers = true
     client.on('data', (data) => {
-      const request = this.#requestAboutLock(data)
-      const mishaps = request ? [...this.#disturbing].map((choose) => choose(request)) : []
-      const { cut, delay, losesAnswerAfter: patience } = Object.assign({}, ...mishaps) as Mishap
+      const { cut, delay, losesAnswerAfter: patience } = this.mishapOf(data)
       if (cut) {
         end()
         return
@@ -220,16 +189,5 @@ export class TcpProxy {
       if (!this.#isSilent(pair) && !to.destroyed) to.write(data)
     }
     this.#sent.set(to, (this.#sent.get(to) ?? Promise.resolve()).then(send))
-  }
-
-  /** Recognises a request by the name of the lock table, or by an owner: the text of a prepared statement is sent only once. */
-  #requestAboutLock(data: Buffer): RequestAboutLock | undefined {
-    // SQL Server's statements are in UTF-16, and Oracle's names in upper case.
-    const text = data.toString('latin1').replaceAll('\0', '')
-    if (text.includes('resource') || !(/shedlock/i.test(text) || text.includes(WORKER))) return undefined
-    const owner = OWNER.exec(text)?.[0]
-    const ofHolder = owner !== undefined && this.#owners.has(owner)
-    if (owner !== undefined) this.#owners.add(owner)
-    return { ofHolder }
   }
 }

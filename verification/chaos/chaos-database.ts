@@ -4,7 +4,7 @@ import { servers } from '../../test/backends/servers'
 import { dataSourceOptions, type Connection } from '../workers/connection'
 import type { LockEvent } from '../history/events'
 import { around } from '../servers/around'
-import { TcpProxy } from '../../test/backends/tcp-proxy'
+import { Network } from '../servers/network'
 import { runAll, type Run } from '../servers/database-server'
 import { OWN_SERVERS } from './own-server'
 import { wordsOf, type ChaosDialect } from './words'
@@ -25,7 +25,7 @@ export interface ChaosDatabase {
   readonly dialect: ChaosDialect
   readonly version: string
   /** The proxy between the workers and the server. An embedded database has none. */
-  readonly proxy?: TcpProxy
+  readonly proxy?: Network
   readonly wishes: readonly (keyof ConnectionWishes)[]
   /** Returns a connection with the lock's own role, if the database has roles: it may only select, insert and update. */
   connection(wishes?: ConnectionWishes): Connection
@@ -110,7 +110,7 @@ export async function chaosDatabase(
     run(server?.versionQuery ?? "select 'SQLite ' || sqlite_version() as version"),
   )
   const { hostname, port } = new URL(adminUrl)
-  const proxy = server && (await TcpProxy.listen(Number(port || server.container.port), hostname))
+  const proxy = server && (await Network.listen(Number(port || server.container.port), hostname))
   const pooler = await own?.startPooler?.(chaos)
 
   const transaction = async (statements: readonly string[], work?: Work): Promise<void> =>

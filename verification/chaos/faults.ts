@@ -3,7 +3,7 @@ import { PATIENCE } from '../workers/app-process'
 import { PHASES, type Phase } from '../workers/phases'
 import type { Random } from '../workers/random'
 import { canFakeTime } from '../../test/processes/fake-time'
-import { LATEST_DELIVERY, type RequestAboutLock, type TcpProxy } from '../../test/backends/tcp-proxy'
+import { LATEST_DELIVERY, type Network, type RequestAboutLock } from '../servers/network'
 import type { ChaosDatabase } from './chaos-database'
 import { LOCK_AT_MOST_FOR, TIME_LIMIT, type WorkerPool, type WorkerWishes } from './worker-pool'
 
@@ -89,7 +89,7 @@ function replaced(name: string, missing: Fault['missing'], wishes: (random: Rand
 function networked(
   name: string,
   [least, most]: readonly [number, number],
-  disturb: (proxy: TcpProxy, random: Random) => () => void,
+  disturb: (proxy: Network, random: Random) => () => void,
   blocks = false,
 ): Fault {
   return {
@@ -107,7 +107,7 @@ const isHit = ({ ofHolder }: RequestAboutLock, random: Random): boolean =>
   random.chance(ofHolder ? 0.4 : 0.05)
 
 /** Disturbs only the next request. */
-const once = (mishap: ReturnType<Parameters<TcpProxy['disturb']>[0]>) => (proxy: TcpProxy) => {
+const once = (mishap: ReturnType<Parameters<Network['disturb']>[0]>) => (proxy: Network) => {
   let isOver = false
   return proxy.disturb(() => {
     if (isOver) return {}

@@ -3,8 +3,8 @@ import { createConnection, type Connection } from 'mysql2/promise'
 import { startAlone } from '../servers/alone'
 import { APP, type Obstacles } from '../servers/database-server'
 import { LEAST_CONNECTIONS } from '../servers/mysql-server'
-import { swallowConnections, type Swallowing } from '../../test/backends/swallow-connections'
-import { TcpProxy } from '../../test/backends/tcp-proxy'
+import { Network } from '../servers/network'
+import { swallowConnections, type Swallowing } from '../servers/swallow-connections'
 import type { Cluster, Fault } from './cluster'
 
 /** An address of this machine at which only swallowed connections arrive. */
@@ -14,12 +14,12 @@ const LOCAL = '127.0.0.1'
 /** Starts one server whose faults harm connections, but lose no writes. @param outage how long they last, in milliseconds */
 export async function singleServer(dialect: Cluster['dialect'], outage: number): Promise<Cluster> {
   const server = await startAlone(dialect)
-  const addresses = [await TcpProxy.listen(server.port), await TcpProxy.listen(server.port)]
+  const addresses = [await Network.listen(server.port), await Network.listen(server.port)]
   const dark: Swallowing[] = []
   const forgetDark = async (): Promise<void> => {
     for (const host of dark.splice(0)) await host.stop()
   }
-  const each = (harm: (address: TcpProxy) => unknown): Promise<unknown> =>
+  const each = (harm: (address: Network) => unknown): Promise<unknown> =>
     Promise.all(addresses.map((address) => harm(address)))
 
   /** Keeps an obstacle in the way. */

@@ -1,4 +1,4 @@
-import { LATEST_DELIVERY } from '../../test/backends/tcp-proxy'
+import { LATEST_DELIVERY } from '../servers/network'
 import type { EventOf, Injection, Limits, LockChange, LockEvent, ProcessEvent } from './events'
 
 /** One acquisition as its own process recorded it. Times are monotonic. */

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { LATEST_DELIVERY } from '../../test/backends/tcp-proxy'
+import { LATEST_DELIVERY } from '../servers/network'
 import type { EventOf, Injection, LockEvent, ProcessEntry } from './events'
 import { History, LIMITS } from './history'
 import { judge, takesOf, violationsOf, type Rule } from './referee'

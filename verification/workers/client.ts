@@ -8,7 +8,7 @@ import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { guard } from '../../src/typeorm/guard'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { adapterFor, connect } from '../../test/prisma/adapters'
-import { WORKER } from '../../test/backends/tcp-proxy'
+import { WORKER } from '../servers/network'
 import { dataSourceOptions, SERIALIZABLE_MYSQL, SERIALIZABLE_POSTGRES, type Connection } from './connection'
 
 /** A process's access to the library: an ORM with its lock provider, its transactions and its guard. */
