@@ -120,7 +120,10 @@ export function executorsFor(
   { defaultLockAtMostFor, defaultLockAtLeastFor, listeners = defaultListeners() }: ShedLockModuleOptions,
   providers: ReadonlyMap<string | undefined, LockProvider>,
 ): ReadonlyMap<string | undefined, LockingTaskExecutor> {
-  const options = { defaultLockAtMostFor, defaultLockAtLeastFor, listeners }
+  const options = { defaultLockAtMostFor, defaultLockAtLeastFor, listeners } satisfies Record<
+    keyof LockingTaskExecutorOptions,
+    unknown
+  >
   return new Map(
     Array.from(providers, ([name, provider]) => [name, new LockingTaskExecutor(provider, options)]),
   )

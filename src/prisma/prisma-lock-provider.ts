@@ -132,7 +132,10 @@ export function shedlock(
       EXTENSION_OPTIONS,
       'options of shedlock()',
     )
-    const executorOptions = { defaultLockAtMostFor, defaultLockAtLeastFor, listeners }
+    const executorOptions = { defaultLockAtMostFor, defaultLockAtLeastFor, listeners } satisfies Record<
+      keyof LockingTaskExecutorOptions,
+      unknown
+    >
     const provider = prismaLockProvider(client, { ...rest, dialect: dialect?.name })
     const executor = new LockingTaskExecutor(provider, executorOptions)
     const extendable = client as unknown as ExtendableClient
