@@ -21,6 +21,7 @@ const SLOT = Date.UTC(2026, 10, 21, 3)
 /** Options may be inherited, as from an object of a class. */
 const inherited = (options: object) => Object.create(options) as never
 
+type InOtherTests = 'name' | 'slot' | 'wait' | 'onSkip'
 type Task = () => unknown
 type EntryPoint = (
   options: Omit<TaskConfiguration, 'name'>,
@@ -68,8 +69,9 @@ describe.each(Object.entries(entryPoints))('%s', (_, run) => {
       controller.abort('stop')
       expect(activeLock()?.signal.reason).toBe('stop')
     }
-    const lock = { lockAtMostFor: '1m', lockAtLeastFor: '10s', untilSucceeded: true }
-    await run({ ...lock, keepAlive: true, signal }, task, locks)
+    const lock = { lockAtMostFor: '1m', lockAtLeastFor: '10s', untilSucceeded: true, keepAlive: true, signal }
+    // Without a new option, here or in the test below, this does not compile.
+    await run(lock satisfies Record<Exclude<keyof TaskConfiguration, InOtherTests>, unknown>, task, locks)
     expect(acquire.mock.calls).toEqual([
       [{ name: 'job', slot: SLOT, untilSucceeded: true, lockAtMostFor: 60_000, lockAtLeastFor: 10_000 }],
     ])
