@@ -1,6 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SchedulerName } from '../src/cli/init/usage'
+import { OPTIONS } from '../src/cli/options'
+import { SCHEMES } from '../src/cli/url-connection'
 import type { LockErrorCode } from '../src/core/errors'
 import { CLIENT_DIALECTS } from '../src/prisma/prisma-client'
 import { dialects } from '../src/sql/dialects'
@@ -71,6 +73,9 @@ const lists = (file: string, name: string): boolean => new RegExp(`^  ${name}: `
 const isRun = (name: string): boolean =>
   !Object.values(dialects).some((dialect) => dialect.name === name && dialect.untried)
 
+/** The command line reaches them only by a DataSource, as docs/cli.md says. */
+const BY_DATA_SOURCE = ['oracle', 'hana', 'spanner']
+
 const METRICS = 'src/opentelemetry/open-telemetry-listener.ts'
 
 interface Kind {
@@ -95,11 +100,20 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       'its name in DATABASES of scripts/write-works-with.mjs': (name) =>
         lists('scripts/write-works-with.mjs', name),
       'a row with its round trips on a page of docs': (name) => rows.has(name),
+      'a scheme of a URL in src/cli/url-connection.ts, docs/cli.md and src/cli/options.ts': (name) =>
+        BY_DATA_SOURCE.includes(name) ||
+        Object.entries(SCHEMES).some(
+          ([scheme, { dialect }]) =>
+            dialect === name &&
+            [read('docs/cli.md'), OPTIONS.url.says].every((page) => page.includes(`${scheme}:`)),
+        ),
     },
   },
   'error code': {
     members: ERROR_CODES,
     places: {
+      'a line in the comment of LockErrorCode in src/core/errors.ts': (code) =>
+        read('src/core/errors.ts').includes(`\n * - \`${code}\` `),
       'a page of docs that says what to do': isOnAPage,
       'a test that expects it': (code) => tests.includes(`'${code}'`),
     },
