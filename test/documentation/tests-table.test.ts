@@ -2,6 +2,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { mutations } from '../../verification/mutations/mutations'
+import { mutants } from '../../verification/simulation/mutants'
+import { BREAKS } from '../../verification/workers/breaks'
 import { read, root } from '../project'
 
 const PAGE = 'docs/maintainers/tests.md'
@@ -30,4 +32,10 @@ it('the page names the tests of each rule, and those that notice its mutants', (
       ),
   )
   expect(missing.map(({ rule, breaks }) => `${rule}: ${breaks}`)).toEqual([])
+})
+
+it('each way to break a rule is still possible in its file', () => {
+  const all = [...new Set([...mutations, ...mutants, ...Object.values(BREAKS).flat()])]
+  const gone = all.filter(({ file, find }) => !read(file).includes(find))
+  expect(gone.map(({ breaks, file, find }) => `${breaks}: ${file} no longer has ${find}`)).toEqual([])
 })
