@@ -190,6 +190,9 @@ it('answers even if the page does not', async () => {
   const [answer, why] = await send(port, '/')
   expect([answer.statusCode, why]).toEqual([500, "The page failed. The app's log has the error.\n"])
   expect(warnings).toHaveBeenCalledTimes(1)
+  // A response that cannot be written does not end the process either.
+  await handle({ headers: {} } as IncomingMessage, {} as ServerResponse)
+  expect(warnings).toHaveBeenCalledTimes(3)
 })
 
 it('answers a request that no standard request can have', async () => {
