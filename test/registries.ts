@@ -70,6 +70,9 @@ const runs = JSON.parse(read('docs/works-with.json')) as { schedulers: object }
 const section = (page: string, heading: string): string =>
   new RegExp(`\n## ${heading}\n(.*?)(\n## |$(?![^]))`, 's').exec(read(page))?.[1] ?? ''
 const lists = (file: string, name: string): boolean => new RegExp(`^  ${name}: `, 'm').test(read(file))
+/** How a database is called there. */
+const spelled = (name: string): string | undefined =>
+  new RegExp(`^  ${name}: '([^'(,]+\\w)`, 'm').exec(read('scripts/write-works-with.mjs'))?.[1]
 const isRun = (name: string): boolean =>
   !Object.values(dialects).some((dialect) => dialect.name === name && dialect.untried)
 
@@ -97,8 +100,9 @@ export const KINDS: Readonly<Record<string, Kind>> = {
         name === 'sqlite' || !isRun(name) || servers.some(({ dialect }) => dialect === name),
       'a grammar in test/sql/grammar.test.ts, if it is `untried`': (name) =>
         isRun(name) || lists('test/sql/grammar.test.ts', name),
-      'its name in DATABASES of scripts/write-works-with.mjs': (name) =>
-        lists('scripts/write-works-with.mjs', name),
+      'its name in DATABASES of scripts/write-works-with.mjs': (name) => spelled(name) !== undefined,
+      'its name in .github/ISSUE_TEMPLATE/bug.yml': (name) =>
+        read('.github/ISSUE_TEMPLATE/bug.yml').includes(`        - ${spelled(name)}\n`),
       'a row with its round trips on a page of docs': (name) => rows.has(name),
       'a scheme of a URL in src/cli/url-connection.ts, docs/cli.md and src/cli/options.ts': (name) =>
         BY_DATA_SOURCE.includes(name) ||
