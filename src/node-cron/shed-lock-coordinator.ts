@@ -67,27 +67,24 @@ export function shedLockCoordinator(
         const run = executor.executeWithLock({ ...fireOf(key), lockAtMostFor: ttlMs }, async ({ signal }) => {
           if (signal.aborted) return
           resolve(true)
-          await new Promise<void>((end, fail) => {
+          const ended = new Promise<void>((end, fail) => {
             runs.set(key, () => {
               end()
               return run
             })
             signal.addEventListener('abort', () => {
               const reason: unknown = signal.reason
-              if (!(reason instanceof LockError) || reason.code !== 'LOCK_LOST') return
-              runs.delete(key)
-              fail(reason)
+              if (reason instanceof LockError && reason.code === 'LOCK_LOST') fail(reason)
             })
           })
+          await ended.finally(() => runs.delete(key))
         })
         run.then(() => {
           resolve(false)
         }, reject)
       }),
     onComplete: async (key) => {
-      const end = runs.get(key)
-      runs.delete(key)
-      await end?.()
+      await runs.get(key)?.()
     },
     shutdown: (options) => executor.shutdown(options),
   }
