@@ -31,17 +31,22 @@ afterEach(() => {
 it('one process leads, and the next one only when it has stepped down and ended its work', async () => {
   const provider = new InMemoryLockProvider()
   const events: string[] = []
-  const putAway = promiseWithResolvers()
+  const [putAway, work] = [promiseWithResolvers(), promiseWithResolvers()]
   const tokens: number[] = []
   const first = stand(provider, {
     onElected: async (lock) => {
       tokens.push(await lock.fencingToken())
       events.push('first elected')
+      await work.promise
+      events.push('first has ended its work')
     },
     onStepDown: async (reason) => {
       events.push(`first stepped down: ${(reason as LockError).code}`)
       await putAway.promise
-      events.push('first has put its work away')
+      throw new Error('not put away')
+    },
+    onError: (error) => {
+      events.push(`${String(error)}, held: ${provider.isLocked('leader')}`)
     },
   })
   await eventually(() => expect(events).toEqual(['first elected']))
@@ -56,8 +61,10 @@ it('one process leads, and the next one only when it has stepped down and ended 
   await eventually(() => expect(events).toEqual(['first elected', 'first stepped down: SHUTDOWN']))
   expect([first.isLeader(), second.isLeader()]).toEqual([false, false])
   putAway.resolve()
+  await eventually(() => expect(events.slice(2)).toEqual(['Error: not put away, held: true']))
+  work.resolve()
   expect(await stopped).toEqual([])
-  await eventually(() => expect(events.slice(2)).toEqual(['first has put its work away', 'second elected']))
+  await eventually(() => expect(events.slice(3)).toEqual(['first has ended its work', 'second elected']))
   expect(tokens[1]).toBeGreaterThan(Number(tokens[0]))
 })
 
