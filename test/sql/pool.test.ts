@@ -468,6 +468,14 @@ describe('the connections of a pool', () => {
     expect(error).toMatchObject({ code, lockName: 'job', message: expect.stringMatching(message) })
     expect(String((error as LockError).cause)).toMatch(cause)
   })
+
+  it('send a release after an acquisition whose rows the client did not count, because it may have acquired the row', async () => {
+    pool.write = changing(undefined)
+    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
+    const { sent } = pool
+    await settle(provider.drain(SECOND), 2 * SECOND)
+    expect(pool.sent).toBeGreaterThan(sent)
+  })
 })
 
 const postgres = availableBackends().filter(({ name }) => name === 'postgres')
