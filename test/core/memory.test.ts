@@ -44,6 +44,18 @@ it('memory does not keep the past runs of a job that starts itself again inside 
   for (const count of await kept.promise) expect(count).toBeLessThan(RUNS / 10)
 })
 
+it('memory does not keep the past locks of an executor', async () => {
+  const executor = new LockingTaskExecutor(new InMemoryLockProvider())
+  const locks: WeakRef<object>[] = []
+  for (let run = 0; run < RUNS; run++)
+    await executor.executeWithLock({ name: 'job', lockAtMostFor: '1h' }, ({ lock }) => {
+      locks.push(new WeakRef(lock))
+    })
+  await collectGarbage()
+  expect(locks).toHaveLength(RUNS)
+  expect(alive(locks)).toBeLessThan(RUNS / 10)
+})
+
 it('memory does not keep locks that have expired', async () => {
   let now = 0
   // The token of a lock that was acquired in this millisecond would be kept.
