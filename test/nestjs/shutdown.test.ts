@@ -30,3 +30,14 @@ test('at shutdown a run that does not stop is waited for only so long, and named
   jobs.end.resolve(undefined)
   await run
 })
+
+test('at shutdown the releases in the background of each provider are waited for', async () => {
+  const drained: string[] = []
+  const provider = (name: string) => {
+    const drain = () => new Promise<void>(setImmediate).then(() => void drained.push(name))
+    return Object.assign(new InMemoryLockProvider(), { drain })
+  }
+  const options = { lockProvider: provider('one'), lockProviders: { two: provider('two') } }
+  await (await startWith(options)).close()
+  expect(drained).toEqual(['one', 'two'])
+})
