@@ -68,6 +68,18 @@ describeBackends(backends)('client extensions on $name', (backend) => {
     }
   })
 
+  test('$disconnect waits for releases in the background', async () => {
+    const { prisma: own } = await openPrisma(backend)
+    const client = own.$extends(locking()) as TestClient & ShedLockClient
+    const events: string[] = []
+    client.$lockProvider.drain = async () => {
+      await own.$queryRawUnsafe('select 1')
+      events.push('drained')
+    }
+    await client.$disconnect()
+    expect(events).toEqual(['drained'])
+  })
+
   test('an extension that changes the rows of queries changes no lock', async () => {
     const emptied = hooked(async (args, query) => {
       const result = await query(args)
