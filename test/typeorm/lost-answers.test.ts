@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
-import type { EventEmitter } from 'node:events'
-import { Socket } from 'node:net'
+import { once, type EventEmitter } from 'node:events'
+import { connect, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from 'pg'
 import type { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
 import type { Lock } from '../../src/core/lock'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import { endPgClient } from '../../src/typeorm/pg-client'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterFile, afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
+import { freePort } from '../backends/free-port'
 import { TcpProxy } from '../backends/tcp-proxy'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
@@ -94,6 +97,18 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
       // Or it would keep the process alive.
       expect(socket.destroyed).toBe(true)
       await eventually(async () => (await provider.lock(job))?.unlock())
+    },
+  )
+
+  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
+    'closes a connection, and outlives that the host refuses the one that cancels its statement',
+    async () => {
+      const client = (await (await open()).createQueryRunner().connect()) as Pick<Client, 'port' | 'query'>
+      const slept = client.query('select pg_sleep(5)').catch(String)
+      client.port = await freePort()
+      endPgClient(client)
+      expect(await slept).toContain('terminated')
+      await expect(once(connect(client.port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED')
     },
   )
 
