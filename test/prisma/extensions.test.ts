@@ -70,7 +70,7 @@ describeBackends(backends)('client extensions on $name', (backend) => {
 
   test('$disconnect waits for releases in the background', async () => {
     const { prisma: own } = await openPrisma(backend)
-    const client = own.$extends(locking()) as TestClient & ShedLockClient
+    const client = own.$extends(locking())
     const events: string[] = []
     client.$lockProvider.drain = async () => {
       await own.$queryRawUnsafe('select 1')
