@@ -2,6 +2,7 @@ import { CronJob, CronTime } from 'cron'
 import { Cron } from 'croner'
 import { createTask } from 'node-cron'
 import { describe, expect, it } from '@jest/globals'
+import type { NodeCronContextLike, slotOf } from '../../src/core/cron'
 import { isInTheWay, missedAt, parseJob, type Due, type Job } from '../../src/core/jobs'
 import { afterTest } from '../after-test'
 
@@ -10,9 +11,12 @@ const ms = (text: string): number => at(text).getTime()
 
 const hourly = (after: Date): Date => new Date((Math.floor(after.getTime() / 3_600_000) + 1) * 3_600_000)
 
+/** If slotOf understands an object of a scheduler, other than the context of a fire, that `due` does not, this does not compile. */
+const asDue = (cron: Exclude<Parameters<typeof slotOf>[0], NodeCronContextLike>): Due => cron
+
 describe('due of a job', () => {
   it.each<[string, () => Due]>([
-    ["croner's Cron", () => new Cron('0 * * * *', { paused: true, timezone: 'UTC' })],
+    ["croner's Cron", () => asDue(new Cron('0 * * * *', { paused: true, timezone: 'UTC' }))],
     ['a CronTime', () => new CronTime('0 * * * *', 'UTC')],
     ['a CronJob', () => new CronJob('0 * * * *', () => undefined, null, false, 'UTC')],
     ['a function', () => hourly],
