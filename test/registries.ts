@@ -1,8 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SchedulerName } from '../src/cli/init/usage'
-import { OPTIONS } from '../src/cli/options'
-import { SCHEMES } from '../src/cli/url-connection'
 import type { LockErrorCode } from '../src/core/errors'
 import { CLIENT_DIALECTS } from '../src/prisma/prisma-client'
 import { dialects } from '../src/sql/dialects'
@@ -76,9 +74,6 @@ const spelled = (name: string): string | undefined =>
 const isRun = (name: string): boolean =>
   !Object.values(dialects).some((dialect) => dialect.name === name && dialect.untried)
 
-/** The command line reaches them only by a DataSource, as docs/cli.md says. */
-const BY_DATA_SOURCE = ['oracle', 'hana', 'spanner']
-
 const METRICS = 'src/opentelemetry/open-telemetry-listener.ts'
 
 interface Kind {
@@ -104,13 +99,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       'its name in .github/ISSUE_TEMPLATE/bug.yml': (name) =>
         read('.github/ISSUE_TEMPLATE/bug.yml').includes(`        - ${spelled(name)}\n`),
       'a row with its round trips on a page of docs': (name) => rows.has(name),
-      'a scheme of a URL in src/cli/url-connection.ts, docs/cli.md and src/cli/options.ts': (name) =>
-        BY_DATA_SOURCE.includes(name) ||
-        Object.entries(SCHEMES).some(
-          ([scheme, { dialect }]) =>
-            dialect === name &&
-            [read('docs/cli.md'), OPTIONS.url.says].every((page) => page.includes(`${scheme}:`)),
-        ),
     },
   },
   'error code': {

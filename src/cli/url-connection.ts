@@ -11,7 +11,7 @@ import { oneLine } from './output'
 import type { Project } from './project'
 
 /** Maps the scheme of a URL, and each provider of Prisma, to its database. */
-export const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver }>> = {
+const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver }>> = {
   postgres: { dialect: 'postgres', driver: postgresDriver },
   postgresql: { dialect: 'postgres', driver: postgresDriver },
   cockroachdb: { dialect: 'cockroachdb', driver: postgresDriver },
