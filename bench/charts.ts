@@ -30,8 +30,8 @@ export async function charts(
     ),
     'thaw.svg': await draw(
       panels({
-        'The server has ended the connections: ms': thaw.filter(({ death }) => death !== 'silent').map(first),
-        'The connections are silent: ms': thaw.filter(({ death }) => death === 'silent').map(first),
+        'Connections ended by the server: ms': thaw.filter(({ death }) => death !== 'silent').map(first),
+        'Silent connections: ms': thaw.filter(({ death }) => death === 'silent').map(first),
       }),
     ),
   }
