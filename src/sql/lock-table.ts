@@ -6,7 +6,7 @@ import type { Dialect } from './dialects'
 import type { TableSql } from './names'
 import { poolOf, type Pool } from './pool'
 import { DriverError, type SqlClient, type SqlRow } from './session'
-import { render, type LockValues, type Sql } from './sql'
+import { render, type LockValues } from './sql'
 import { lockStatements, type LockStatements } from './statements'
 
 /** After so many writes without effect, something in the database prevents them. */
@@ -155,8 +155,8 @@ export class LockTable implements Database {
   }
 
   /** Reads rows. Errors name the lock, if the values contain its name. */
-  read(statement: Sql, values: LockValues = {}): Promise<readonly SqlRow[]> {
-    const attempt = (current: Attempt) => current.query(statement, values)
+  read(which: 'list' | 'find', values: LockValues = {}): Promise<readonly SqlRow[]> {
+    const attempt = (current: Attempt) => current.query(this.statements[which], values)
     return this.call({ lockName: values.name, isIdempotent: () => true, attempt })
   }
 }

@@ -56,6 +56,17 @@ describeBackends(clients)('one provider means one table, whatever a session of $
   describe('on one connection', () => {
     beforeEach(() => open(1))
 
+    it.each(Object.entries({ list: [], find: undefined, check: [] }))(
+      'also for table.%s as the first of all',
+      async (read, answer) => {
+        await client.observer.query(`alter table ${tenant}.shedlock add needed integer not null default 0`)
+        await client.createProvider({ schema: tenant }).lock(job)
+        await client.observer.query(`alter table ${tenant}.shedlock alter needed drop default`)
+        await become(tenant)
+        expect(await provider.table[read as 'find']('job')).toEqual(answer)
+      },
+    )
+
     it('before the first lock', async () => {
       await become(tenant)
       await provider.lock(job)

@@ -36,10 +36,6 @@ const POSTGRES: readonly Obstacle[] = [
     ],
   ],
   ['TABLE_KIND: is unlogged, so a crash empties it (shedlock)', alter('set unlogged')],
-  [
-    'TABLE_KIND: is temporary, so only one session sees it (shedlock)',
-    ['create temporary table shedlock (like shedlock including all)'],
-  ],
   ['OBSTACLE: has a rule (no_update)', ['create rule no_update as on update to shedlock do instead nothing']],
   ['OBSTACLE: has a trigger (keep)', KEEPING_TRIGGER.postgres],
 ]
@@ -103,6 +99,20 @@ describeBackends(availableBackends().filter(({ name }) => name in HARMLESS))(
       const provider = typeOrmLockProvider(dataSource)
       expect(await provider.table.check()).toEqual([])
       await everyQuestion(provider, observeLockTable(dataSource, backend.dialect))
+    })
+  },
+)
+
+describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
+  'a temporary table on $name',
+  (backend) => {
+    it('is reported as the lock table, but not if it only hides that from a session', async () => {
+      const { dataSource } = await openDatabase(backend, { ...migrated(), poolSize: 1 })
+      await dataSource.query('create temporary table shedlock (like shedlock including all)')
+      expect(await typeOrmLockProvider(dataSource).table.check()).toEqual([])
+      const { table } = typeOrmLockProvider(dataSource, { schema: 'pg_temp' })
+      const message = expect.stringContaining('is temporary, so only one session sees it')
+      expect(await table.check()).toContainEqual(expect.objectContaining({ code: 'TABLE_KIND', message }))
     })
   },
 )

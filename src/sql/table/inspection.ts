@@ -4,7 +4,7 @@ import { columns } from '../expressions'
 import { raw, render, sql, type Sql } from '../sql'
 import type { Attempt } from '../calls'
 import { DriverError, type SqlRow } from '../session'
-import { type TableSql, title } from '../names'
+import { foundIn, type TableSql, title } from '../names'
 import { isHeldForEver, lockRecords, OTHERS_AT_MOST_AHEAD, type LockRecord } from '../records'
 import { readRows } from '../statements'
 import {
@@ -45,24 +45,27 @@ interface Inspected {
   readonly table: TableSql
 }
 
-async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
-  const { attempt, dialect, table } = inspected
+async function allFindings(asked: Inspected): Promise<TableFinding[]> {
+  const { attempt, dialect, table } = asked
   const { schema, tableName } = table.names
-  const zone = await answer(inspected, dialect.table.timeZone?.value)
+  const zone = await answer(asked, dialect.table.timeZone?.value)
   const ownSchema =
-    schema === undefined ? (attempt.ownSchema ?? (await answer(inspected, dialect.table.schema))) : undefined
+    schema === undefined ? (attempt.ownSchema ?? (await answer(asked, dialect.table.schema))) : undefined
   let found: TableFinding[] = []
-  const refused = await refusal(inspected, 'to describe', async () => {
+  // What comes after names the schema in which the table was found, because the session may find another one.
+  let inspected = asked
+  const refused = await refusal(asked, 'to describe', async () => {
     const described = await describeTable(attempt, dialect, table)
+    inspected = { ...asked, table: foundIn(dialect, table, described[0]?.['table_schema']) }
     const elsewhere = described.length === 0 ? await otherSchemas(attempt, dialect, table) : []
     found = [
-      ...tableFindings(dialect, table, described, zone, elsewhere),
+      ...tableFindings(dialect, inspected.table, described, zone, elsewhere),
       ...otherSchema(described, tableName, ownSchema),
     ]
   })
   if (refused.length > 0) return refused
   if (found.some(({ code }) => code === 'TABLE_MISSING' || code === 'COLUMN_MISSING')) return found
-  const inTheWay = await obstacles(attempt, dialect, table).catch(answered)
+  const inTheWay = await obstacles(attempt, dialect, inspected.table).catch(answered)
   // The columns and keys of a view cannot be changed.
   if (inTheWay?.some(({ code, fix }) => code === 'TABLE_KIND' && fix.length === 0))
     found = found.map((one) => ({ ...one, fix: [] }))

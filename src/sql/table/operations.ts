@@ -51,7 +51,7 @@ export class TableOperations {
 
   /** Reads all locks of the table, held or not, in the order of their names: for people and dashboards. */
   async list(): Promise<LockRecord[]> {
-    return lockRecords(await this.#table.read(this.#table.statements.list))
+    return lockRecords(await this.#table.read('list'))
   }
 
   /**
@@ -61,7 +61,7 @@ export class TableOperations {
    * @returns the lock, or `undefined` if it was never acquired
    */
   async find(name: string): Promise<LockRecord | undefined> {
-    const [record] = lockRecords(await this.#table.read(this.#table.statements.find, { name }))
+    const [record] = lockRecords(await this.#table.read('find', { name }))
     return record
   }
 
