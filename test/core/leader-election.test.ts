@@ -103,11 +103,11 @@ it('an onElected that throws gives up the lock, and its error is reported', asyn
   const stepDowns: unknown[] = []
   const failure = new Error('no')
   let attempts = 0
-  stand(provider, {
+  const election = stand(provider, {
     onElected: () => {
       if (attempts++ < 2) throw failure
     },
-    onStepDown: (reason) => stepDowns.push(reason),
+    onStepDown: (reason) => stepDowns.push({ reason, leads: election.isLeader() }),
     onError: (error) => {
       errors.push(error)
       throw new Error('dropped, but for a warning')
@@ -115,7 +115,7 @@ it('an onElected that throws gives up the lock, and its error is reported', asyn
   })
   await eventually(() => expect(attempts).toBe(3))
   expect(errors).toEqual([failure, failure])
-  expect(stepDowns).toEqual([failure, failure])
+  expect(stepDowns).toEqual(errors.map((reason) => ({ reason, leads: false })))
 })
 
 it('a database that does not answer is reported, and tried again', async () => {

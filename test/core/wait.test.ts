@@ -3,6 +3,7 @@ import { describe, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { Lease, sleep } from '../../src/core/time'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
@@ -36,6 +37,20 @@ describe('a lock with wait', () => {
     expect(world.provider.calls.length).toBe(attempts + 1)
     expect(attempts).toBeGreaterThanOrEqual(6)
     expect(attempts).toBeLessThanOrEqual(12)
+  })
+
+  it('is tried for the last time when the time is over, however long an attempt takes', async () => {
+    let attempts = 0
+    const slow = providerOf(async () => {
+      attempts++
+      await sleep(50_000)
+      return { reason: 'held' }
+    })
+    const waiting = slow.lock({ ...job, wait: { atMost: '1m', interval: '30s' } })
+    await jest.advanceTimersByTimeAsync(60_000)
+    expect(attempts).toBe(2)
+    await jest.advanceTimersByTimeAsync(50_000)
+    expect(await waiting).toBeUndefined()
   })
 
   it('is tried once with 0', async () => {
@@ -107,6 +122,15 @@ describe('waiting', () => {
     abort(reason)
     expect(await locks).toEqual(waiting.map(() => ({ status: 'rejected', reason })))
     expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  it('ends with the reason of a signal that aborts while a lock that came too late is released', async () => {
+    const { signal, abort } = abortable()
+    const reason = new Error('changed my mind')
+    const ended = () => Promise.resolve(undefined)
+    const unlock = () => Promise.resolve().then(() => abort(reason))
+    const late = providerOf(() => Promise.resolve({ lease: new Lease(0), extend: ended, unlock }))
+    await expect(late.lock({ ...job, signal })).rejects.toBe(reason)
   })
 
   it('does not begin when its signal has aborted', async () => {
