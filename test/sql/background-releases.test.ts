@@ -2,6 +2,7 @@ import { expect, it, jest } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { dialects, DriverError, type LockRecord, SqlLockProvider } from '../../src/sql/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
+import type { Fault } from '../unreliable-client'
 import { expectFailure, HOUR, job, LIMIT, MINUTE, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
 const world = useVirtualTime()
@@ -65,6 +66,18 @@ it('a provider sends a release whose answer was lost once more', async () => {
   world.network.sent.length = 0
   await jest.advanceTimersByTimeAsync(2 * HOUR)
   expect(world.network.sent).toHaveLength(1)
+})
+
+it('a provider records that a run ended before its lease, also if its release comes later', async () => {
+  const lock = await world.provider.lock({ ...job(), lockAtMostFor: SECOND })
+  world.network.fault = 'no connection'
+  const unlocked = lock?.unlock({ outcome: 'succeeded' })
+  await jest.advanceTimersByTimeAsync(2 * SECOND)
+  world.network.fault = undefined
+  await settle(Promise.resolve(unlocked), SECOND)
+  const record = await world.other.table.find('job')
+  expect(record?.lastRun).toMatchObject({ outcome: 'succeeded' })
+  expect(record?.lastRun).not.toHaveProperty('error')
 })
 
 it('a provider repeats the release of a late acquisition whose answer was lost, and leaves its time as it was', async () => {
@@ -155,7 +168,7 @@ it('a provider sends the other releases before it repeats one that hangs', async
 })
 
 it('a provider waits longer and longer while the database does not answer, for any number of locks', async () => {
-  // Only during a drain they wait for less.
+  // A drain hurries only while it waits.
   await drain()
   await acquireUnanswered('answer lost', 20)
   const since = performance.now()
@@ -443,24 +456,42 @@ it('drain(0) sends nothing', async () => {
   expect(world.network.sent).toEqual([])
 })
 
-it('drain() waits for the releases, and so does a second one', async () => {
-  await acquireUnanswered('answer lost')
+it('drain() waits for the releases, and so do a second one and the shutdown of the executor', async () => {
+  const executor = new LockingTaskExecutor(world.provider)
+  world.network.fault = 'answer lost'
+  await expect(executor.executeWithLock(job(), () => undefined)).rejects.toMatchObject(FAILED)
+  world.network.fault = undefined
   const gate = world.network.stall('writes')
-  const drained: string[] = []
-  const both = ['first', 'second'].map((name) => world.provider.drain().then(() => drained.push(name)))
+  const ended: number[] = []
+  const ends = [world.provider.drain(), world.provider.drain(), executor.shutdown()]
+  const all = Promise.all(ends.map((end, each) => end.then(() => ended.push(each))))
   await jest.advanceTimersByTimeAsync(SECOND)
-  expect(drained).toEqual([])
+  expect(ended).toEqual([])
   gate.resolve()
-  await settle(Promise.all(both))
+  await settle(all)
   expect(await world.held()).toEqual([])
 })
 
-it('a drain sends a release although two of its connections are silent', async () => {
+it.each<[string, Fault]>([
+  ['two of its connections are silent', () => new Promise<never>(() => undefined)],
+  ['an outage has made it wait', 'no connection'],
+])('a drain sends a release at once although %s', async (_, fault) => {
   await acquireUnanswered('answer lost')
-  world.network.fault = () => new Promise<never>(() => undefined)
+  world.network.fault = fault
   await jest.advanceTimersByTimeAsync(MINUTE)
   world.network.fault = undefined
   await settle(world.provider.drain(SECOND), SECOND)
+  expect(await world.held()).toEqual([])
+})
+
+it('a drain repeats the release of a busy row soon, however long the row was busy before', async () => {
+  await acquireUnanswered('answer lost')
+  world.network.fault = () => Promise.reject(new DriverError('SQLITE_BUSY', 'busy'))
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  const drained = world.provider.drain(SECOND)
+  await jest.advanceTimersByTimeAsync(10)
+  world.network.fault = undefined
+  await settle(drained, SECOND)
   expect(await world.held()).toEqual([])
 })
 

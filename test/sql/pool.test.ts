@@ -12,6 +12,7 @@ import { migrated, openDatabase } from '../backends/open-database'
 import { hasPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
+import { promiseWithResolvers } from '../promise-with-resolvers'
 import { TcpProxy } from '../backends/tcp-proxy'
 import { LIMIT, SECOND, settle, useVirtualTime } from './on-virtual-time'
 import type { UnreliableClient } from '../unreliable-client'
@@ -94,20 +95,22 @@ const writingFirst: Dialect = {
 describe('the check of a table before its first lock', () => {
   const world = useVirtualTime()
 
-  /** Counts the checks. @param isSilent whether one is never answered */
-  const checking = (isSilent: (check: number) => boolean = () => false) => {
+  type Read = (check: number, send: () => Promise<StatementResult>) => Promise<StatementResult>
+  /** Counts the checks. @param read answers each */
+  const checking = (read: Read = (_, send) => send(), dialect: Dialect = dialects.sqlite) => {
     const client = {
       checks: 0,
       connect: async () => {
         const session = await world.network.connect()
         const execute: typeof session.execute = (statement, ...rest) => {
           const isCheck = statement.pieces.join('').includes('pragma_table_info')
-          return isCheck && isSilent(++client.checks) ? silent() : session.execute(statement, ...rest)
+          const send = () => session.execute(statement, ...rest)
+          return isCheck ? read(++client.checks, send) : send()
         }
         return { ...session, execute }
       },
     }
-    return { client, provider: new SqlLockProvider(client, dialects.sqlite) }
+    return { client, provider: new SqlLockProvider(client, dialect) }
   }
   const locks = (provider: SqlLockProvider) =>
     Promise.allSettled(
@@ -130,11 +133,30 @@ describe('the check of a table before its first lock', () => {
   })
 
   it('keeps no later lock waiting if it gets no answer', async () => {
-    const { provider } = checking((check) => check === 1)
+    const { provider } = checking((check, send) => (check === 1 ? silent() : send()))
     const results = await settle(locks(provider), 2 * LIMIT)
     expect(results).toContainEqual(expect.objectContaining({ reason: lockError('TIMEOUT') }))
-    expect(await settle(provider.lock({ ...job, name: 'later' }), SECOND)).toBeDefined()
+    let later: unknown
+    void provider.lock({ ...job, name: 'later' }).then((lock) => (later = lock))
+    await jest.advanceTimersByTimeAsync(SECOND)
+    expect(later).toBeDefined()
     await settle(provider.drain(), SECOND)
+  })
+
+  it('changes nothing if a later one was answered before it, and has found another table', async () => {
+    const answer = promiseWithResolvers()
+    const table = { ...dialects.sqlite.table, schema: sql`'main'` }
+    const read: Read = async (check, send) => {
+      const { rows } = await send()
+      if (check === 1) await answer.promise
+      return { rows: rows.map((row) => ({ ...row, table_schema: check === 1 ? 'temp' : 'main' })) }
+    }
+    const { provider } = checking(read, { ...dialects.sqlite, table })
+    expect(await failing(provider.lock(job))).toMatchObject({ code: 'TIMEOUT' })
+    expect(await settle(provider.lock(job))).toBeDefined()
+    answer.resolve()
+    await jest.advanceTimersByTimeAsync(1)
+    expect(await settle(provider.lock(job))).toBeUndefined()
   })
 })
 
@@ -265,8 +287,15 @@ describe('the connections of a pool', () => {
       return after(SECOND, { rows: [], changed: 1 })
     }
     const locks = Array.from({ length: 30 }, (_, each) => provider.lock({ ...job, name: `job ${each}` }))
+    // One that is given up before its turn has none to leave.
+    const hasty = new SqlLockProvider(pool, writingFirst, { timeLimit: '500ms' }).lock(job)
+    const refused = expect(hasty).rejects.toMatchObject({ code: 'TIMEOUT' })
+    const turns: number[] = []
+    locks.forEach((lock, each) => void lock.then(() => turns.push(each)))
     for (const lock of await settle(Promise.all(locks), 4 * SECOND)) expect(lock).toBeDefined()
+    expect(turns).toEqual(locks.map((_, each) => each))
     expect(most).toBe(10)
+    await refused
     // Those that nobody waits for any more leave their turns to others.
     neverEnd()
     pool.write = silent
