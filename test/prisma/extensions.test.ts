@@ -80,6 +80,21 @@ describeBackends(backends)('client extensions on $name', (backend) => {
     expect(events).toEqual(['drained'])
   })
 
+  test('all extensions of a client share what its pool allows: ten attempts at once', async () => {
+    if (backend.dialect === 'sqlite') return
+    const { _originalClient: client } = prisma as unknown as { _originalClient: PrismaClientLike }
+    const query = client.$queryRawUnsafe.bind(client)
+    let [underWay, most] = [0, 0]
+    client.$queryRawUnsafe = (...all) => {
+      most = Math.max(most, ++underWay)
+      return query(...all).then((rows) => (underWay--, rows))
+    }
+    const lock = (_: unknown, each: number) =>
+      prismaLockProvider(prisma.$extends({})).lock({ name: `job ${each}`, lockAtMostFor: '1m' })
+    await Promise.all(Array.from({ length: 30 }, lock))
+    expect(most).toBe(10)
+  })
+
   test('an extension that changes the rows of queries changes no lock', async () => {
     const emptied = hooked(async (args, query) => {
       const result = await query(args)

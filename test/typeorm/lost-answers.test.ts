@@ -227,5 +227,6 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
       lockError('DATABASE_ERROR', /wait for the synchronous standby was cancelled/),
     )
     await eventually(async () => expect(await table.isHeld('replicated')).toBe(false))
+    expect(await provider.lock({ name: 'replicated', lockAtMostFor })).toBeDefined()
   })
 })
