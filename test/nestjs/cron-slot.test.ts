@@ -136,12 +136,19 @@ const startScheduler = (options: ShedLockModuleOptions, job: Type) =>
 describe('@SchedulerLock with catchUp', () => {
   test.each([
     ['@Cron', undefined],
-    ['a slot function', () => new Date(2027, 0, 1)],
+    [
+      'a slot function',
+      function (this: { readonly due: Date }) {
+        return this.due
+      },
+    ],
   ])('runs only what is not later than that: slots of %s', async (_, slot) => {
     jest.useFakeTimers({ now: new Date(2027, 0, 1, 2), doNotFake: ['nextTick', 'setImmediate'] })
     afterTest(() => jest.useRealTimers())
     const ran: string[] = []
     class Jobs {
+      readonly due = new Date(2027, 0, 1)
+
       @Cron('0 0 1 1 *')
       @SchedulerLock({ name: 'soon enough', lockAtMostFor: '1m', catchUp: '2h', slot })
       soonEnough(): void {

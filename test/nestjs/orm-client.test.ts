@@ -1,7 +1,7 @@
 import { Injectable, Module, type ModuleMetadata } from '@nestjs/common'
 import { getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typeorm'
 import { DataSource, type Repository } from 'typeorm'
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import type { LockProvider } from '../../src/core/lock-provider'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
@@ -168,6 +168,18 @@ describe('The module finds the client of its locks', () => {
       { lockProvider: typeOrmLockProvider },
     )
     expect(application.get(Early).ran).toMatchObject({ executed: true, value: 'ran' })
+  })
+
+  test('ends only what the executor has begun when that is shut down', async () => {
+    const drain = jest.fn<NonNullable<LockProvider['drain']>>().mockResolvedValue()
+    const provider = new InMemoryLockProvider()
+    const ofCaller = { acquire: provider.acquire.bind(provider), drain }
+    Object.assign(provider, { forCaller: () => ofCaller })
+    const application = await start({ imports: [memory()] }, { lockProvider: () => provider })
+    const executor = application.get(LockingTaskExecutor)
+    await executor.executeWithLock({ name: 'job', lockAtMostFor: '1m' }, () => undefined)
+    await executor.shutdown()
+    expect(drain).toHaveBeenCalledTimes(1)
   })
 })
 

@@ -1,5 +1,6 @@
-import { expect, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
+import type { LockProvider } from '../../src/core/lock-provider'
 import { activeLock } from '../../src/core/scope'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { promiseWithResolvers } from '../promise-with-resolvers'
@@ -19,7 +20,9 @@ class Jobs {
 // client-end.test.ts shows that a run is told to stop, and that its lock is free before the client ends.
 test('at shutdown a run that does not stop is waited for only so long, and named', async () => {
   const logged = loggedLines()
-  const options = { lockProvider: new InMemoryLockProvider(), shutdown: { timeout: 20 } }
+  const drain = jest.fn<NonNullable<LockProvider['drain']>>().mockResolvedValue()
+  const lockProvider = Object.assign(new InMemoryLockProvider(), { drain })
+  const options = { lockProvider, shutdown: { timeout: 20 } }
   const application = await startWith(options, Jobs)
   const jobs = application.get(Jobs)
   const run = jobs.run()
@@ -27,6 +30,10 @@ test('at shutdown a run that does not stop is waited for only so long, and named
   await application.close()
   expect(signal?.reason).toMatchObject({ code: 'SHUTDOWN' })
   expect(logged.at(-1)).toMatch(/^warn .*stubborn/)
+  // Of the executor, and of the provider: the run has used up their time.
+  const timeouts = drain.mock.calls.map(([timeout]) => Number(timeout))
+  expect(timeouts).toHaveLength(2)
+  expect(Math.max(...timeouts)).toBeLessThan(20)
   jobs.end.resolve(undefined)
   await run
 })
