@@ -195,18 +195,23 @@ describe('assertLocked', () => {
     })
   })
 
-  it('throws in a promise or timer that outlives its task', async () => {
-    const ended = promiseWithResolvers()
-    const fired = promiseWithResolvers<unknown>()
-    let stray: Promise<void> | undefined
-    await world.executor.executeWithLock(job, () => {
-      stray = ended.promise.then(assertLocked)
-      setTimeout(() => fired.resolve(activeLock()), 5)
-    })
-    ended.resolve()
-    await expect(stray).rejects.toMatchObject({ code: 'NOT_LOCKED' })
-    expect(await fired.promise).toBeUndefined()
-  })
+  it.each(['returned', 'thrown'])(
+    'throws in a promise or timer that outlives a task that has %s',
+    async (how) => {
+      const ended = promiseWithResolvers()
+      const fired = promiseWithResolvers<unknown>()
+      let stray: Promise<void> | undefined
+      const run = world.executor.executeWithLock(job, () => {
+        stray = ended.promise.then(assertLocked)
+        setTimeout(() => fired.resolve(activeLock()), 5)
+        if (how === 'thrown') throw new Error('business')
+      })
+      await run.catch(() => undefined)
+      ended.resolve()
+      await expect(stray).rejects.toMatchObject({ code: 'NOT_LOCKED' })
+      expect(await fired.promise).toBeUndefined()
+    },
+  )
 
   it('sees the outer lock in what an inner task left behind', async () => {
     const ended = promiseWithResolvers()
