@@ -71,13 +71,20 @@ describeBackends(backends)('SQLite through Prisma: $name by $adapter', (backend)
     },
   )
 
-  test('no write of the app is lost by a lock beside it', async () => {
+  test('no write of the app is lost by a lock beside it, nor by one that fails', async () => {
     const provider = prismaLockProvider(prisma, { timeLimit: '30s' })
     let running = true
     const locker = async (index: number): Promise<void> => {
       while (running) await (await provider.lock({ name: `job ${index % 2}`, lockAtMostFor: '1h' }))?.unlock()
     }
-    const lockers = [1, 2, 3, 4].map(locker)
+    const doomed = prismaLockProvider(prisma, { tableName: 'doomed', timeLimit: '30s' })
+    await doomed.table.create()
+    const lock = await doomed.lock({ name: 'job', lockAtMostFor: '1h' })
+    await prisma.$executeRawUnsafe('drop table doomed')
+    const failing = async (): Promise<void> => {
+      while (running) await expect(lock?.fencingToken()).rejects.toMatchObject({ code: 'TABLE_MISSING' })
+    }
+    const lockers = [...[1, 2, 3, 4].map(locker), failing()]
     for (let written = 0; written < 60; written++) await note(prisma, 'alone')
     running = false
     await Promise.all(lockers)

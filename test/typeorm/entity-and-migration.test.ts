@@ -250,6 +250,19 @@ describeBackends(availableBackends())('the migrations of an app on $name', (back
     },
   )
 
+  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
+    'create one table, in the schema that an earlier one has set in their session',
+    async () => {
+      await opened.dataSource.query('create schema jobs')
+      const queryRunner = opened.dataSource.createQueryRunner()
+      await queryRunner.query('set search_path to jobs')
+      await new (createShedLockMigration())().up(queryRunner)
+      await queryRunner.release()
+      const tables = "select schemaname from pg_catalog.pg_tables where tablename = 'shedlock'"
+      expect(await opened.dataSource.query(tables)).toEqual([{ schemaname: 'jobs' }])
+    },
+  )
+
   const WRONG = [
     ['name varchar(64) primary key, holder int', { message: expect.stringMatching(/lock_until/i) }],
     [
