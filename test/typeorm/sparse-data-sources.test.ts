@@ -50,19 +50,6 @@ it.each([
   },
 )
 
-it.each(['postgres', 'mariadb', 'oracle'])(
-  'A connection of %s without an answer is closed before the pool can lend it to the app',
-  async (type) => {
-    const order: string[] = []
-    const note = (what: string) => () => Promise.resolve(void order.push(what))
-    const [closed, release] = [note('closed'), note('went back')]
-    const connection = { query: () => Promise.resolve(), end: closed, destroy: closed, close: closed }
-    const { lock } = sparse(type, { connect: () => Promise.resolve(connection), release })
-    await expect(lock()).rejects.toEqual(lockError('TIMEOUT'))
-    expect(order.slice(0, 2)).toEqual(['closed', 'went back'])
-  },
-)
-
 const withClient = (client: object) => ({ master: { _clients: [client] } })
 
 it.each([
