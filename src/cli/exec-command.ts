@@ -128,5 +128,7 @@ function onLockLost({ error }: { error: Error }): void {
 }
 
 function onUnlockFailed({ error }: { error: unknown }): void {
-  warn(`The lock could not be released; it expires at the end of its lease: ${oneLine(error)}`)
+  warn(
+    `The lock could not be released yet; it expires at the end of its lease at the latest: ${oneLine(error)}`,
+  )
 }

@@ -105,7 +105,7 @@ export function skipError(skip: Skip & { readonly name: string }): LockError {
 export function unreleasedError(lockName: string, cause: unknown): LockError {
   const code = cause instanceof LockError ? cause.code : 'DATABASE_ERROR'
   const why = cause instanceof Error ? cause.message : String(cause)
-  const message = `Lock '${lockName}' could not be released; it expires at the end of its lease: ${why}`
+  const message = `Lock '${lockName}' could not be released yet; it expires at the end of its lease at the latest: ${why}`
   return new LockError(code, message, { lockName, cause })
 }
 

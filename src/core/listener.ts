@@ -57,7 +57,7 @@ export interface LockingTaskExecutorListener {
    */
   onLockLost?(event: LockEvent & { readonly error: LockError }): void
   /**
-   * The lock could not be released; it expires at the end of its lease. The outcome of the task does not change. If nothing listens
+   * The lock could not be released yet; it expires at the end of its lease at the latest. The outcome of the task does not change. If nothing listens
    * to this event, a process warning is emitted.
    */
   onUnlockFailed?(event: LockFailureEvent): void
@@ -171,7 +171,10 @@ export function loggingListener(
     onLockExtended: logAt('debug', 'was extended'),
     onExtendFailed: logAt('warn', 'could not be extended; it expires when it would have before'),
     onLockLost: logAt('warn', 'was lost while its task ran'),
-    onUnlockFailed: logAt('warn', 'could not be released; it expires at the end of its lease'),
+    onUnlockFailed: logAt(
+      'warn',
+      'could not be released yet; it expires at the end of its lease at the latest',
+    ),
   }
 }
 

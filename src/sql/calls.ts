@@ -1,6 +1,14 @@
 import { inTime, sleep, time, LockError } from '../core/internal'
 import { uncountedError, unfitError } from './database-errors'
-import { Failure, failureKind, FAILURES, READ_ONLY, type ErrorCodes, type Handling } from './failures'
+import {
+  Failure,
+  failureKind,
+  FAILURES,
+  LostRace,
+  READ_ONLY,
+  type ErrorCodes,
+  type Handling,
+} from './failures'
 import type { Pool } from './pool'
 import { COLUMN, readFlag, readNumber } from './results'
 import { DriverError, type SqlClient, type SqlRow, type SqlSession, type StatementResult } from './session'
@@ -38,6 +46,8 @@ export interface Database {
   readonly pool: Pool
   /** Names the table among those of all providers. */
   readonly tableKey: string
+  /** Returns whether another session has locked the whole table, where a statement would go on waiting for it after its call. */
+  isLockedByOthers(attempt: Attempt): Promise<boolean>
 }
 
 /** One attempt of a call: sends statements one after another on one session, which it opens for the first. */
@@ -56,11 +66,15 @@ export class Attempt {
   /** Rejects it. */
   #cancel!: (error: DriverError) => void
 
-  /** @param lockName the lock that it is for, to name it in an error */
+  /**
+   * @param lockName the lock that it is for, to name it in an error
+   * @param isInTheWay called before the first statement: whether it would wait for something that another session keeps
+   */
   constructor(
     private readonly client: SqlClient,
     private readonly dialect: Counting,
     readonly lockName?: string | undefined,
+    private readonly isInTheWay?: ((attempt: Attempt) => Promise<boolean>) | undefined,
   ) {}
 
   /** The schema with which the client's connections begin, if it knows. */
@@ -97,6 +111,7 @@ export class Attempt {
     if (!this.isGivenUp && !this.#session) {
       this.#session = await this.client.connect()
       this.isConnected = true
+      if (await this.isInTheWay?.(this)) throw new LostRace()
     }
     const session = this.#session
     if (this.isGivenUp || !session) {
@@ -168,7 +183,7 @@ export class Attempt {
     // It is being opened, or goes back already.
     if (!this.#session) return undefined
     const endSilent = (): boolean => {
-      if (!this.#session?.end || !mayEndSilent()) return false
+      if (!this.#session || !mayEndSilent() || !this.#session.end) return false
       void this.end()
       this.#cancel(new DriverError(undefined, 'the session was ended, because no answer arrived'))
       return true
@@ -255,7 +270,9 @@ export async function attemptWithin<T>(
   keepsAlive = true,
 ): Promise<T | Failure> {
   const { client, dialect, pool } = database
-  const attempt = new Attempt(client, dialect, call.lockName)
+  // A statement without an answer may wait for the table on the server. What comes after it must not wait there, too.
+  const isInTheWay = pool.isSilent ? (current: Attempt) => database.isLockedByOthers(current) : undefined
+  const attempt = new Attempt(client, dialect, call.lockName, isInTheWay)
   const row = `${database.tableKey} ${call.lockName}`
   const mayEndSilent = (): boolean => pool.mayEndSilent(row)
   let isUnderWay = false

@@ -6,7 +6,7 @@ import type { Dialect } from './dialects'
 import type { TableSql } from './names'
 import { poolOf, type Pool } from './pool'
 import { DriverError, type SqlClient, type SqlRow } from './session'
-import { render, type LockValues } from './sql'
+import { parameter, render, type LockValues } from './sql'
 import { lockStatements, type LockStatements } from './statements'
 
 /** After so many writes without effect, something in the database prevents them. */
@@ -136,6 +136,13 @@ export class LockTable implements Database {
     }
     this.#known = problem ? this.#unchecked : 'right'
     return problem
+  }
+
+  async isLockedByOthers(attempt: Attempt): Promise<boolean> {
+    const { schema = null, names } = this.sql
+    const statement = this.dialect.table.lockedByOthers?.(parameter('schema'), parameter('table'))
+    if (!statement) return false
+    return (await attempt.query(statement, { schema, table: names.tableName })).length > 0
   }
 
   /**

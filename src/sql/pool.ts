@@ -92,6 +92,11 @@ export class Pool {
     else this.#attempts--
   }
 
+  /** Whether a session gave no answer, and no write has succeeded since. */
+  get isSilent(): boolean {
+    return this.#silent.used > 0
+  }
+
   /** Returns whether a session that gave no answer to a statement for this row may be ended. */
   mayEndSilent(row: string): boolean {
     const ofRow = this.#silentOfRow.get(row) ?? 0

@@ -83,7 +83,8 @@ export class DriverError extends Error {
   readonly lasts: boolean
 
   constructor(code: string | undefined, cause: unknown, sent = true, lasts = false) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    // One line, so that a log shows the whole of it: Prisma's have several.
+    super((cause instanceof Error ? cause.message : String(cause)).replace(/\s*\n\s*/g, ' '), { cause })
     this.code = code
     this.sent = sent
     this.lasts = lasts

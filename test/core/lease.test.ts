@@ -83,7 +83,8 @@ describe('await using', () => {
       if (lock) throw error
     }
     await expect(block()).rejects.toBe(error)
-    const message = "Lock 'job' could not be released; it expires at the end of its lease: gone"
+    const message =
+      "Lock 'job' could not be released yet; it expires at the end of its lease at the latest: gone"
     expect(warning.mock.calls).toEqual([
       [expect.objectContaining({ message, cause: world.provider.faults.unlock })],
     ])

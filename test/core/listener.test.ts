@@ -114,7 +114,7 @@ describe('loggingListener', () => {
       expect.stringMatching(/^warn Lock 'job' was lost while its task ran: LOCK_LOST: Lock 'job' can no/),
       finished,
       "debug Lock 'job' ran its task, which failed after 0 ms: business",
-      "warn Lock 'job' could not be released; it expires at the end of its lease: DATABASE_ERROR: gone",
+      "warn Lock 'job' could not be released yet; it expires at the end of its lease at the latest: DATABASE_ERROR: gone",
       "error Lock 'job' could not be acquired, so the task did not run: DATABASE_ERROR: gone",
       "warn Lock 'job' could not be extended; it expires when it would have before: text",
     ])

@@ -116,7 +116,7 @@ describe('a failed unlock', () => {
       world.provider.faults.unlock = fault
       const silent = new LockingTaskExecutor(world.provider)
       expect(await silent.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
-      const message = `Lock 'job' could not be released; it expires at the end of its lease: ${warned}`
+      const message = `Lock 'job' could not be released yet; it expires at the end of its lease at the latest: ${warned}`
       expect(warning.mock.calls).toEqual([[expect.objectContaining({ lockName: 'job', message })]])
       warning.mockRestore()
     },
@@ -127,7 +127,8 @@ describe('a failed unlock', () => {
     world.provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
     const silent = new LockingTaskExecutor(world.provider)
     expect(await silent.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
-    const text = "LockError: Lock 'job' could not be released; it expires at the end of its lease: gone"
+    const text =
+      "LockError: Lock 'job' could not be released yet; it expires at the end of its lease at the latest: gone"
     expect(warning.mock.calls).toEqual([
       [expect.objectContaining({ cause: world.provider.faults.unlock })],
       [text],

@@ -10,7 +10,7 @@ import { FaultyLockProvider } from './faulty-lock-provider'
 import { providerOf } from './provider-of'
 
 const UNRELEASED =
-  "LockError: Lock 'job' could not be released; it expires at the end of its lease: the database is away"
+  "LockError: Lock 'job' could not be released yet; it expires at the end of its lease at the latest: the database is away"
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 const outlived = expect.stringMatching(

@@ -106,3 +106,36 @@ describeBackends(withSessions(everyClient()))(
     })
   },
 )
+
+const throughPrisma = withSessions(everyClient()).filter(
+  ({ dialect, orm }) => dialect === 'postgres' && orm === 'Prisma',
+)
+describeBackends(
+  throughPrisma.flatMap((each) => [
+    { ...each, waits: 'that waits', limits: {}, first: 'TIMEOUT' as const },
+    {
+      ...each,
+      waits: 'that stops waiting',
+      limits: { query_timeout: 300 },
+      first: 'DATABASE_ERROR' as const,
+    },
+  ]),
+)('a table that another session keeps locked, and a client $waits, by $title', (each) => {
+  const client = openedClient(each, {}, { max: POOL_SIZE, idleTimeoutMillis: 0, ...each.limits })
+
+  it('leaves one statement on the server, however many locks are asked for', async () => {
+    const provider = client.createProvider({ timeLimit: '1s' })
+    await (await provider.lock({ name: 'first', lockAtMostFor }))?.unlock()
+    const blocker = client.observer.createQueryRunner()
+    await blocker.startTransaction()
+    await blocker.query('lock table shedlock in access exclusive mode')
+    const lock = (name: string) => provider.lock({ name, lockAtMostFor })
+    await expect(lock('job')).rejects.toEqual(lockError(each.first))
+    for (const name of ['job', 'second', 'third'])
+      await expect(lock(name)).rejects.toEqual(lockError('TIMEOUT', 'table is locked'))
+    expect(await idsOf(client.observer, each.sessions.waiting)).toHaveLength(1)
+    await blocker.commitTransaction()
+    await blocker.release()
+    await (await lock('job'))?.unlock()
+  })
+})

@@ -18,9 +18,10 @@ export function tableFixes(dialect: Dialect, options: LockTableOptions = {}): st
 
 /** The statements that read what a table is. */
 export function tableReads({ table }: Dialect, { schema }: LockTableOptions = {}): Record<string, Sql> {
-  const { defaultSchema = parameter('schema'), describe, schemasOf } = table
+  const { defaultSchema = parameter('schema'), describe, schemasOf, lockedByOthers } = table
   return {
     describe: describe(schema === undefined ? defaultSchema : parameter('schema'), parameter('table')),
     ...(schemasOf && { schemasOf: schemasOf(parameter('table')) }),
+    ...(lockedByOthers && { lockedByOthers: lockedByOthers(parameter('schema'), parameter('table')) }),
   }
 }

@@ -56,7 +56,7 @@ export async function typeOrmPlan(
   const synchronizes = isNew ? fileWith('synchronize') : undefined
   if (synchronizes !== undefined)
     steps.push({
-      what: `${synchronizes} has \`synchronize: true\`, so list the entity beside its others, which creates the table:`,
+      what: `${synchronizes} has \`synchronize: true\`, so add the entity to \`entities\`, also beside \`autoLoadEntities\`, which creates the table:`,
       code: `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\nconst entities = [shedLockEntity(${literal(names)})]\n`,
     })
   else if (isNew)

@@ -47,6 +47,11 @@ export interface TableDialect {
    * `name`. Binds as `describe` does.
    */
   readonly obstacles?: (schema: Sql, table: Sql) => Sql
+  /**
+   * Returns a row if a lock on the whole table, which another session has or waits for, would make a lock statement wait, if the statement
+   * itself cannot limit how long. Binds as `describe` does.
+   */
+  readonly lockedByOthers?: (schema: Sql, table: Sql) => Sql
   /** Finds the schemas in which this user sees such a table, as rows of `table_schema`, if a database contains schemas. */
   readonly schemasOf?: (table: Sql) => Sql
   /** The types with which the lock is correct; with any other, two callers could hold it. */

@@ -23,7 +23,7 @@ export function isNotSynced({ pieces }: Sql): boolean {
  */
 export function modelDialect(shape: Shape): Dialect & Behaviour {
   const { upperCaseNames, ...dialect } = dialects[shape]
-  const { engineOf, isInTransaction, failsInTransaction, ...table } = dialect.table
+  const { engineOf, isInTransaction, failsInTransaction, lockedByOthers, ...table } = dialect.table
   const { sqlite } = dialects
   delete dialect.hex
   return {
@@ -41,7 +41,13 @@ export function modelDialect(shape: Shape): Dialect & Behaviour {
       shape === 'sqlite'
         ? dialect.pin
         : pinByRead((lock) => sql`select 1 from ${lock.table} where ${lock.isOwnHeld} for share`),
-    table: { ...table, describe: () => DESCRIBE, types: { text: /^/, time: /^/ } },
+    table: {
+      ...table,
+      describe: () => DESCRIBE,
+      types: { text: /^/, time: /^/ },
+      // Nobody locks the whole table here.
+      ...(lockedByOthers && { lockedByOthers: () => sql`select 1 where 1 = 0` }),
+    },
     clockOfStatement: shape === 'mysql' || shape === 'oracle',
   }
 }

@@ -56,6 +56,12 @@ export const postgresTable: TableDialect = {
     and i.indnkeyatts = 1 and i.indkey[0] = a.attnum
     and i.indcollation[0] in (a.attcollation, 100, 950, 951))::int`,
   ),
+  // With what conflicts the lock of an update: https://www.postgresql.org/docs/current/explicit-locking.html#LOCKING-TABLES
+  lockedByOthers: (schema, table) => sql`
+    select 1 as shedlock_one from pg_catalog.pg_locks
+    where relation = ${regclass(schema, table)} and pid <> pg_catalog.pg_backend_pid()
+      and database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
+      and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')`,
   obstacles: (schema, table) => sql`
     with shedlock_class as (select oid, relname, relkind, relpersistence from pg_catalog.pg_class where oid = ${regclass(schema, table)})
     select case relkind when 'v' then 'view' when 'm' then 'view' when 'f' then 'foreign' end as what, relname::text as name
