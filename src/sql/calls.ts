@@ -68,13 +68,14 @@ export class Attempt {
 
   /**
    * @param lockName the lock that it is for, to name it in an error
-   * @param isInTheWay called before the first statement: whether it would wait for something that another session keeps
+   * @param isInTheWay called before the first statement: whether it would wait for something that another session keeps; `false` if
+   *   that need not be read
    */
   constructor(
     private readonly client: SqlClient,
     private readonly dialect: Counting,
     readonly lockName?: string | undefined,
-    private readonly isInTheWay?: ((attempt: Attempt) => Promise<boolean>) | undefined,
+    private readonly isInTheWay?: (attempt: Attempt) => Promise<boolean> | false,
   ) {}
 
   /** The schema with which the client's connections begin, if it knows. */
@@ -111,7 +112,8 @@ export class Attempt {
     if (!this.isGivenUp && !this.#session) {
       this.#session = await this.client.connect()
       this.isConnected = true
-      if (await this.isInTheWay?.(this)) throw new LostRace()
+      const looking = this.isInTheWay?.(this)
+      if (looking && (await looking)) throw new LostRace()
     }
     const session = this.#session
     if (this.isGivenUp || !session) {
@@ -271,7 +273,7 @@ export async function attemptWithin<T>(
 ): Promise<T | Failure> {
   const { client, dialect, pool } = database
   // A statement without an answer may wait for the table on the server. What comes after it must not wait there, too.
-  const isInTheWay = pool.isSilent ? (current: Attempt) => database.isLockedByOthers(current) : undefined
+  const isInTheWay = (current: Attempt) => pool.isSilent && database.isLockedByOthers(current)
   const attempt = new Attempt(client, dialect, call.lockName, isInTheWay)
   const row = `${database.tableKey} ${call.lockName}`
   const mayEndSilent = (): boolean => pool.mayEndSilent(row)
