@@ -57,6 +57,8 @@ describe(`Prisma ${PRISMA_8} with PostgreSQL`, () => {
       ...{ platform: 'node', format: 'esm', target: 'node22', packages: 'external' },
       // Not our own tsconfig.json: it says that shedlock-orm is in src.
       ...{ external: ['./contract.json'], tsconfigRaw: {} },
+      // Of modules that install servers, which are not started here. There is none in an ES module.
+      define: { __dirname: '"."' },
     })
     await run(await createDatabase(), 'suite.mjs')
     const outcomes = JSON.parse(readFileSync(join(project, 'outcomes.json'), 'utf8')) as { failed?: string }[]
