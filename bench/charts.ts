@@ -16,6 +16,10 @@ export async function charts(
   { blockedRow, thaw }: Faults,
 ): Promise<Record<string, string>> {
   const all = Object.entries(databases)
+  const slowest = (row: BlockedRow['row']) =>
+    blockedRow.filter((one) => one.row === row).map((one) => barOf(one, one.p99))
+  const first = (death: Thaw['death']) =>
+    thaw.filter((one) => one.death === death).map((one) => barOf(one, one.p50))
   return {
     'at-a-glance.svg': await draw(atAGlance(databases['postgres']?.operations ?? [])),
     'lose.svg': await draw(operationCharts(all, 'lose')),
@@ -24,14 +28,14 @@ export async function charts(
     'rows.svg': await draw(rowsChart(all)),
     'blocked-row.svg': await draw(
       panels({
-        'The lock is held: ms': blockedRow.filter(({ row }) => row === 'held').map(slowest),
-        'Somebody has locked its row: ms': blockedRow.filter(({ row }) => row === 'locked').map(slowest),
+        'The lock is held: ms': slowest('held'),
+        'Somebody has locked its row: ms': slowest('locked'),
       }),
     ),
     'thaw.svg': await draw(
       panels({
-        'Connections ended by the server: ms': thaw.filter(({ death }) => death !== 'silent').map(first),
-        'Silent connections: ms': thaw.filter(({ death }) => death === 'silent').map(first),
+        'Connections ended by the server: ms': first('ended by the server'),
+        'Silent connections: ms': first('silent'),
       }),
     ),
   }
@@ -144,15 +148,9 @@ function bar(one: Measured): Bar {
   return { who: displayName(one), value: one.median, kind }
 }
 
-const slowest = ({ server, orm, p99 }: BlockedRow): Bar => ({
+const barOf = ({ server, orm }: BlockedRow | Thaw, value: number): Bar => ({
   who: `${server}, ${orm}`,
-  value: p99,
-  kind: 'shedlock-orm',
-})
-
-const first = ({ server, orm, p50 }: Thaw): Bar => ({
-  who: `${server}, ${orm}`,
-  value: p50,
+  value,
   kind: 'shedlock-orm',
 })
 

@@ -55,13 +55,14 @@ const rows = new Set(
 )
 const isOnAPage = (name: string): boolean => pages.includes(`\`${name}\``) || pages.includes(`'${name}'`)
 
-const { exports } = JSON.parse(read('package.json')) as { exports: Readonly<Record<string, unknown>> }
 const published = read('test/processes/package/published-files.txt')
 const golden = (name: string): string => (name === 'mariadb' ? 'mysql' : name)
 interface Manifest {
   readonly devDependencies: Readonly<Record<string, string>>
 }
-const { devDependencies } = JSON.parse(read('package.json')) as Manifest
+const { devDependencies, exports } = JSON.parse(read('package.json')) as Manifest & {
+  readonly exports: Readonly<Record<string, unknown>>
+}
 const examples = JSON.parse(read('test/processes/examples/package.json')) as Manifest
 const runs = JSON.parse(read('docs/works-with.json')) as { schedulers: object }
 /** The text below a heading of the second level. */

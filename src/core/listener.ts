@@ -57,8 +57,8 @@ export interface LockingTaskExecutorListener {
    */
   onLockLost?(event: LockEvent & { readonly error: LockError }): void
   /**
-   * The lock could not be released yet; it expires at the end of its lease at the latest. The outcome of the task does not change. If nothing listens
-   * to this event, a process warning is emitted.
+   * The lock could not be released yet; it expires at the end of its lease at the latest. The outcome of the task does not change. If
+   * nothing listens to this event, a process warning is emitted.
    */
   onUnlockFailed?(event: LockFailureEvent): void
 }

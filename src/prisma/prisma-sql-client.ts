@@ -1,5 +1,5 @@
 import { sharedByEveryCopy, warn } from '../core/internal'
-import { drivers, nameAmong, sqlClient } from '../drivers/internal'
+import { drivers, nameAmong, sqlClient, type Driver } from '../drivers/internal'
 import { DriverError, NOT_PREPARED, type DialectName, type SqlClient, type SqlRow } from '../sql/internal'
 import { errorsOf, refusalOfName } from './native-code'
 import { PLACEHOLDERS, type RawClientLike } from './prisma-client'
@@ -16,7 +16,7 @@ export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Prom
  */
 export function prismaSqlClient(dialect: DialectName, use: UseClient, named = false): SqlClient {
   const driver = {
-    placeholder: PLACEHOLDERS[dialect] ?? drivers[dialect].placeholder,
+    placeholder: placeholderOf(dialect),
     inAscii: drivers[dialect].inAscii,
     settled: drivers[dialect].settled,
     ...errorsOf(dialect),
@@ -72,4 +72,8 @@ function stopNaming(refusal: string): void {
   warn(
     `shedlock-orm sends its statements without names from now on, because a prepared one was refused: ${refusal} – behind a pooler leave lockStatementName out.`,
   )
+}
+
+export function placeholderOf(dialect: DialectName): Driver['placeholder'] {
+  return PLACEHOLDERS[dialect] ?? drivers[dialect].placeholder
 }

@@ -68,8 +68,7 @@ export class Attempt {
 
   /**
    * @param lockName the lock that it is for, to name it in an error
-   * @param isInTheWay called before the first statement: whether it would wait for something that another session keeps; `false` if
-   *   that need not be read
+   * @param isInTheWay called before the first statement: whether it would wait for something that another session keeps
    */
   constructor(
     private readonly client: SqlClient,
@@ -112,8 +111,7 @@ export class Attempt {
     if (!this.isGivenUp && !this.#session) {
       this.#session = await this.client.connect()
       this.isConnected = true
-      const looking = this.isInTheWay?.(this)
-      if (looking && (await looking)) throw new LostRace()
+      if (await this.isInTheWay?.(this)) throw new LostRace()
     }
     const session = this.#session
     if (this.isGivenUp || !session) {
@@ -185,6 +183,7 @@ export class Attempt {
     // It is being opened, or goes back already.
     if (!this.#session) return undefined
     const endSilent = (): boolean => {
+      // Counts the silence even if the session cannot be ended.
       if (!this.#session || !mayEndSilent() || !this.#session.end) return false
       void this.end()
       this.#cancel(new DriverError(undefined, 'the session was ended, because no answer arrived'))

@@ -97,7 +97,7 @@ export class Pool {
     return this.#silent.used > 0
   }
 
-  /** Returns whether a session that gave no answer to a statement for this row may be ended. */
+  /** Counts a session that gave no answer to a statement for this row. @returns whether it may be ended */
   mayEndSilent(row: string): boolean {
     const ofRow = this.#silentOfRow.get(row) ?? 0
     if (ofRow >= 10 || !this.#silent.allow()) return false

@@ -17,7 +17,7 @@ class Jobs {
   }
 }
 
-// client-end.test.ts shows that a run is told to stop, and that its lock is free before the client ends.
+// client-end.test.ts covers runs that stop: their signals abort, and their locks are released before the client ends.
 test('at shutdown a run that does not stop is waited for only so long, and named', async () => {
   const logged = loggedLines()
   const drain = jest.fn<NonNullable<LockProvider['drain']>>().mockResolvedValue()

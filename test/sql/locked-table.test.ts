@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { DataSource } from 'typeorm'
 import { afterEach, beforeAll, expect, it } from '@jest/globals'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { describeBackends } from '../backends'
@@ -12,6 +13,20 @@ const POOL_SIZE = 10
 /** MySQL waits for a second at least. */
 const timeLimit = '4s'
 const lockAtMostFor = '5m'
+
+/** @returns a function that unlocks the table */
+async function lockTable(observer: DataSource, isPostgres: boolean): Promise<() => Promise<void>> {
+  const blocker = observer.createQueryRunner()
+  if (isPostgres) await blocker.startTransaction()
+  await blocker.query(
+    isPostgres ? 'lock table shedlock in access exclusive mode' : 'lock tables shedlock write',
+  )
+  return async () => {
+    if (isPostgres) await blocker.commitTransaction()
+    else await blocker.query('unlock tables')
+    await blocker.release()
+  }
+}
 
 describeBackends(withSessions(everyClient()))(
   'a table that another session keeps locked, by $title',
@@ -30,15 +45,10 @@ describeBackends(withSessions(everyClient()))(
     let unblock: (() => Promise<void>) | undefined
 
     const block = async (): Promise<void> => {
-      const blocker = client.observer.createQueryRunner()
-      const lock = isPostgres ? 'lock table shedlock in access exclusive mode' : 'lock tables shedlock write'
-      if (isPostgres) await blocker.startTransaction()
-      await blocker.query(lock)
-      unblock = async () => {
+      const end = await lockTable(client.observer, isPostgres)
+      unblock = () => {
         unblock = undefined
-        if (isPostgres) await blocker.commitTransaction()
-        else await blocker.query('unlock tables')
-        await blocker.release()
+        return end()
       }
     }
     const held = async (name: string) => {
@@ -126,23 +136,19 @@ describeBackends(
   it('leaves no more statements on the server than begin before one is silent', async () => {
     const provider = client.createProvider({ timeLimit: '1s' })
     await (await provider.lock({ name: 'first', lockAtMostFor }))?.unlock()
-    const blocker = client.observer.createQueryRunner()
-    await blocker.startTransaction()
-    await blocker.query('lock table shedlock in access exclusive mode')
+    let unblock = await lockTable(client.observer, true)
     const lock = (name: string) => provider.lock({ name, lockAtMostFor })
     await expect(lock('job')).rejects.toEqual(lockError(each.first))
     for (const name of ['job', 'second', 'third'])
       await expect(lock(name)).rejects.toEqual(lockError('TIMEOUT', 'table is locked'))
     expect(await idsOf(client.observer, each.sessions.waiting)).toHaveLength(1)
-    await blocker.commitTransaction()
+    await unblock()
     await (await lock('job'))?.unlock()
-    await blocker.startTransaction()
-    await blocker.query('lock table shedlock in access exclusive mode')
+    unblock = await lockTable(client.observer, true)
     await Promise.allSettled(Array.from({ length: 30 }, (_, number) => lock(`job ${number}`)))
     const waiting = await idsOf(client.observer, each.sessions.waiting)
     expect(waiting.length).toBeLessThanOrEqual(POOL_SIZE)
-    await blocker.commitTransaction()
-    await blocker.release()
+    await unblock()
     await (await lock('job'))?.unlock()
   })
 })

@@ -2,8 +2,9 @@ import { DataSource } from 'typeorm'
 import type { LockProvider } from '../../src/core/lock-provider'
 import { drivers } from '../../src/drivers/drivers'
 import { guard as guardInPrisma } from '../../src/prisma/guard'
-import { PLACEHOLDERS, type RawClientLike } from '../../src/prisma/prisma-client'
+import type { RawClientLike } from '../../src/prisma/prisma-client'
 import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
+import { placeholderOf } from '../../src/prisma/prisma-sql-client'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { guard } from '../../src/typeorm/guard'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
@@ -94,7 +95,7 @@ async function openPrisma({ connection, timeLimit }: ClientOptions): Promise<Cli
   const prisma = await connect(adapterFor(dialect), connection.url, adapterOptions(connection))
   const queries = (client: RawClientLike): Pick<Client, 'query'> => ({
     query: async (statement, values = []) => {
-      const text = spelled(statement, PLACEHOLDERS[dialect] ?? drivers[dialect].placeholder)
+      const text = spelled(statement, placeholderOf(dialect))
       if (!/^(update|insert) /.test(text))
         return (await client.$queryRawUnsafe(text, ...values)) as Record<string, unknown>[]
       await client.$executeRawUnsafe(text, ...values)
