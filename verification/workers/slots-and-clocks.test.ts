@@ -22,8 +22,18 @@ describeBackends(backends)('two instances whose clocks differ on $name', (backen
     const job = { name: 'tick', every: 300, lockAtMostFor: '1m', runsFor: [0, 1], slot: true } as const
     const connection = { dialect: backend.dialect, url: database.url }
     const plan = { orm: 'typeorm', connection, work: { kind: 'jobs', jobs: [job] } } as const
-    return [processes.start(plan), processes.start(plan, { clock })] as const
+    const both = [processes.start(plan), processes.start(plan, { clock })] as const
+    await processes.ready()
+    return both
   }
+  /** Waits until there are enough of each. The error of the last attempt shows what each instance did last. */
+  const enough = (lists: () => unknown[][], instances: readonly AppProcess[]): Promise<void> =>
+    eventually(() => {
+      const counts = lists().map(({ length }) => length)
+      if (counts.every((count) => count > ENOUGH)) return
+      const lastOf = (instance: AppProcess): string => JSON.stringify(instance.events().slice(-12))
+      throw new Error(`Counted ${counts.join(' and ')}:\n${instances.map(lastOf).join('\n')}`)
+    })
   const slots = (instance: AppProcess): unknown[] =>
     instance.events().flatMap((event) => (event.type === 'slot' ? [event.slot] : []))
   /** Another reason is `held`, while the other instance runs. A timer that was late may come to its own last slot again. */
@@ -36,11 +46,8 @@ describeBackends(backends)('two instances whose clocks differ on $name', (backen
 
   itIf(canFakeTime, 'libfaketime')('by half a minute run each slot once', async () => {
     const [right, ahead] = await startWith('+30s')
-    await eventually(() => {
-      // Each slot of the right one has run before.
-      expect(slots(ahead).length).toBeGreaterThan(ENOUGH)
-      expect(refusals(right, 'already-run').length).toBeGreaterThan(ENOUGH)
-    })
+    // Each slot of the right one has run before.
+    await enough(() => [slots(ahead), refusals(right, 'already-run')], [ahead, right])
     expect(refusals(ahead, 'already-run')).toEqual([])
     await Promise.all([right.stop(), ahead.stop()])
     expect(judge([...right.events(), ...ahead.events()])).toEqual([])
@@ -50,10 +57,7 @@ describeBackends(backends)('two instances whose clocks differ on $name', (backen
     'by hours: the one that is ahead is refused, and does not keep the other from running',
     async () => {
       const [right, ahead] = await startWith('+3h')
-      await eventually(() => {
-        expect(refusals(ahead, 'slot-too-far-ahead').length).toBeGreaterThan(ENOUGH)
-        expect(slots(right).length).toBeGreaterThan(ENOUGH)
-      })
+      await enough(() => [refusals(ahead, 'slot-too-far-ahead'), slots(right)], [ahead, right])
       expect([slots(ahead), refusals(right, 'already-run')]).toEqual([[], []])
     },
   )
