@@ -11,6 +11,7 @@ import { Preparation, runText, type DriverConnection } from './run-statement'
 interface PgConnectionLike {
   readonly parsedStatements?: object
   readonly stream?: Partial<Socket>
+  query?(text: string): void
   connect?(port: number | string | undefined, host?: string): void
   cancel?(processID: number, secretKey: unknown): void
   on?(event: 'connect' | 'error' | 'end', listener: () => void): unknown
@@ -39,13 +40,15 @@ interface PgClientLike {
 /**
  * Ends a pg client. The pool drops a client that is ending, and a client that waits for an answer closes its socket at once, but with
  * the option `pipeline` not before the answer. As that leaves a transaction open, a pooler such as PgBouncer ends its own connection
- * too, which may lead to a standby.
+ * too, which may lead to a standby. Its `begin` passes the client's queue, which waits until the server is ready: PostgreSQL sends that
+ * apart from an error, and so perhaps later.
  */
 export function endPgClient(connection: object): void {
   const client = connection as PgClientLike
   if (!client.end) return
   cancel(client)
-  client.query('begin').catch(() => undefined)
+  if (client.connection?.query) client.connection.query('begin')
+  else client.query('begin').catch(() => undefined)
   client.end().catch(() => undefined)
   client.connection?.stream?.destroy?.()
 }

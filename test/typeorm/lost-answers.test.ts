@@ -205,6 +205,19 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     },
   )
 
+  itIf(backend.dialect === 'postgres', 'pg')(
+    'leaves a transaction open even on a connection that is not ready for a statement yet',
+    async () => {
+      const { dataSource, proxy } = await throughProxy()
+      const client = (await dataSource.createQueryRunner().connect()) as Client & { connection: EventEmitter }
+      // PostgreSQL sends an error apart from the message that it is ready again, which may arrive later.
+      client.connection.once('errorMessage', () => endPgClient(client))
+      const cut = proxy.cutAfter(/begin/)
+      await expect(client.query('nonsense')).rejects.toThrow('syntax error')
+      await cut
+    },
+  )
+
   itIf(backend.dialect === 'postgres', 'pg')('frees a lock that was not replicated', async () => {
     const dataSource = await open({ poolSize: 1 })
     const provider = typeOrmLockProvider(dataSource)
