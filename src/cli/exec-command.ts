@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { aDuration, parseLockConfiguration, executeOnce, LockError } from '../core/internal'
+import { aDuration, parseLockConfiguration, executeOnce, LockError, unreleasedError } from '../core/internal'
 import type { SqlLockProvider } from '../sql/internal'
 import { ExitCode, wrongUsage } from './command-error'
 import { announce, withConnection } from './connect'
@@ -127,8 +127,6 @@ function onLockLost({ error }: { error: Error }): void {
   warn(`${oneLine(error)} The command is being stopped.`)
 }
 
-function onUnlockFailed({ error }: { error: unknown }): void {
-  warn(
-    `The lock could not be released yet; it expires at the end of its lease at the latest: ${oneLine(error)}`,
-  )
+function onUnlockFailed({ name, error }: { name: string; error: unknown }): void {
+  warn(oneLine(unreleasedError(name, error)))
 }

@@ -98,6 +98,9 @@ export function skipError(skip: Skip & { readonly name: string }): LockError {
   return new LockError('SKIPPED', message, { lockName })
 }
 
+/** What is said of a lock whose release has failed. */
+export const UNRELEASED = 'could not be released yet; it expires at the end of its lease at the latest'
+
 /**
  * Creates the error for a lock that could not be released. It names the lock and what follows, because the cause may be the end of the
  * app's client, which mentions neither.
@@ -105,7 +108,7 @@ export function skipError(skip: Skip & { readonly name: string }): LockError {
 export function unreleasedError(lockName: string, cause: unknown): LockError {
   const code = cause instanceof LockError ? cause.code : 'DATABASE_ERROR'
   const why = cause instanceof Error ? cause.message : String(cause)
-  const message = `Lock '${lockName}' could not be released yet; it expires at the end of its lease at the latest: ${why}`
+  const message = `Lock '${lockName}' ${UNRELEASED}: ${why}`
   return new LockError(code, message, { lockName, cause })
 }
 

@@ -1,5 +1,5 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
-import { configurationError, LockError } from './errors'
+import { configurationError, LockError, UNRELEASED } from './errors'
 import { describeSkip, type CheckedLockConfiguration, type Skip } from './lock'
 import { optionError } from './options'
 
@@ -171,10 +171,7 @@ export function loggingListener(
     onLockExtended: logAt('debug', 'was extended'),
     onExtendFailed: logAt('warn', 'could not be extended; it expires when it would have before'),
     onLockLost: logAt('warn', 'was lost while its task ran'),
-    onUnlockFailed: logAt(
-      'warn',
-      'could not be released yet; it expires at the end of its lease at the latest',
-    ),
+    onUnlockFailed: logAt('warn', UNRELEASED),
   }
 }
 
