@@ -8,6 +8,7 @@ import { everyClient, openedClient } from '../conformance/every-client'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 import { blockRow } from './block-row'
+import { lockRow } from './lock-row'
 
 const clients = withSessions(everyClient())
 
@@ -31,14 +32,6 @@ describeBackends(clients)('a row that another transaction keeps locked, by $titl
 
   const ids = (statement: string): Promise<string[]> => idsOf(client.observer, statement)
   const ofApp = () => client.executor.query(sql`select 1 as one`, {})
-  /** Expects that the work ends with `TIMEOUT`, ends no session, and leaves no statement behind that waits. */
-  const expectBusy = async (work: () => Promise<unknown>): Promise<void> => {
-    const before = await ids(each.sessions.all)
-    await expect(work()).rejects.toEqual(lockError('TIMEOUT', 'another transaction has locked its row'))
-    expect(await ids(each.sessions.waiting)).toEqual([])
-    expect(await ids(each.sessions.all)).toEqual(expect.arrayContaining(before))
-  }
-
   const acquired = async (name: string, slot?: number): Promise<Lock> => {
     const lock = await client.createProvider().lock({ name, lockAtMostFor, slot })
     assert(lock)
@@ -71,78 +64,50 @@ describeBackends(clients)('a row that another transaction keeps locked, by $titl
     await (await provider.lock(job))?.unlock()
   })
 
-  it.each<[string, (name: string) => Promise<() => Promise<unknown>>]>([
-    [
-      'an acquisition',
-      async (name) => {
-        await free(name)
-        return () => provider.lock({ name, lockAtMostFor })
-      },
-    ],
-    [
-      'the acquisition of a slot',
-      async (name) => {
-        await free(name, 1)
-        return () => provider.lock({ name, lockAtMostFor, slot: 2 })
-      },
-    ],
-    [
-      'a slot whose last run failed',
-      async (name) => {
-        await (await acquired(name, 1)).unlock({ outcome: 'failed' })
-        return () => provider.lock({ name, lockAtMostFor, slot: 1, untilSucceeded: true })
-      },
-    ],
-    [
-      'a pause',
-      async (name) => {
-        await free(name)
-        return () => provider.table.pause(name, { duration: '1m', reason: 'test' })
-      },
-    ],
-    [
-      'the end of a pause',
-      async (name) => {
-        await provider.table.pause(name, { duration: '1m', reason: 'test' })
-        return () => provider.table.resume(name)
-      },
-    ],
-    [
-      "the release of another's lock",
-      async (name) => {
-        await acquired(name)
-        const seen = await provider.table.find(name)
-        assert(seen)
-        return () => provider.table.release(seen)
-      },
-    ],
-    [
-      'an extension',
-      async (name) => {
-        const lock = await provider.lock({ name, lockAtMostFor })
-        assert(lock)
-        return () => lock.extend('10m')
-      },
-    ],
-  ])('is busy for %s, which costs no session', async (what, prepare) => {
-    const work = await prepare(what)
-    const unblock = await blockRow(client.observer, what.replace("'", "''"))
-    await expectBusy(work)
+  it('is busy for every call, which costs no session and leaves nothing that waits', async () => {
+    const { table } = provider
+    const held = async (name: string, slot?: number): Promise<Lock> => {
+      const lock = await provider.lock({ name, lockAtMostFor, slot })
+      assert(lock)
+      return lock
+    }
+    await Promise.all([free('acquisition'), free('slot', 1), free('pause')])
+    await (await acquired('until', 1)).unlock({ outcome: 'failed' })
+    await table.pause('resume', { duration: '1m', reason: 'test' })
+    await acquired('of another')
+    const seen = await lockRow(provider, 'of another')
+    const extended = await held('extension')
+    const run = await held('run')
+    const slot = await held('slot that ran', 1)
+    const unused = await held('unused slot', 1)
+    const inBackground: Readonly<Record<string, () => Promise<unknown>>> = {
+      run: () => run.unlock({ outcome: 'succeeded' }),
+      'slot that ran': () => slot.unlock({ outcome: 'succeeded' }),
+      'unused slot': () => unused.unlock({ outcome: 'unused' }),
+    }
+    const again: Readonly<Record<string, () => Promise<unknown>>> = {
+      acquisition: () => provider.lock({ name: 'acquisition', lockAtMostFor }),
+      slot: () => provider.lock({ name: 'slot', lockAtMostFor, slot: 2 }),
+      until: () => provider.lock({ name: 'until', lockAtMostFor, slot: 1, untilSucceeded: true }),
+      pause: () => table.pause('pause', { duration: '1m', reason: 'test' }),
+      resume: () => table.resume('resume'),
+      'of another': () => table.release(seen),
+      extension: () => extended.extend('10m'),
+    }
+    const calls = Object.entries({ ...again, ...inBackground })
+    const unblock = await blockRow(client.observer, ...calls.map(([name]) => name))
+    const before = await ids(each.sessions.all)
+    const answers = await Promise.all(
+      calls.map(async ([name, call]) => [name, await call().catch((error: unknown) => error)] as const),
+    )
+    const busy = lockError('TIMEOUT', 'another transaction has locked its row')
+    expect(Object.fromEntries(answers)).toEqual(Object.fromEntries(calls.map(([name]) => [name, busy])))
+    expect(await ids(each.sessions.waiting)).toEqual([])
+    expect(await ids(each.sessions.all)).toEqual(expect.arrayContaining(before))
     await unblock()
-    await work()
-  })
-
-  it.each([
-    ['a run', undefined, 'succeeded'],
-    ['a slot', 1, 'succeeded'],
-    ['a slot that nothing used', 1, 'unused'],
-  ] as const)('is released in the background once it is free, after %s', async (name, slot, outcome) => {
-    const lock = await provider.lock({ name, lockAtMostFor, slot })
-    assert(lock)
-    const unblock = await blockRow(client.observer, name)
-    await expectBusy(() => lock.unlock({ outcome }))
-    await unblock()
-    await eventually(async () => expect(await client.table.isHeld(name)).toBe(false))
+    for (const call of Object.values(again)) await call()
+    for (const name of Object.keys(inBackground))
+      await eventually(async () => expect(await client.table.isHeld(name)).toBe(false))
   })
 
   it('is busy while its insert is not committed', async () => {
