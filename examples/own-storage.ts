@@ -1,5 +1,5 @@
 /** A lock provider that keeps its rows in a Map, and the suite that checks it: the shortest storage that follows every rule. */
-/* eslint-disable @typescript-eslint/require-await -- a real storage is asked, and answers later */
+/* oxlint-disable typescript/require-await -- a real storage is asked, and answers later */
 import { test } from 'node:test'
 import type { Acquisition, CheckedLockConfiguration, Refusal } from 'shedlock-orm'
 import { Lease, LockProvider, tokenOfRetry } from 'shedlock-orm'

@@ -40,7 +40,7 @@ export class InMemoryLockProvider extends LockProvider {
    *
    * @returns the lock, or a refusal if it is held or was already acquired for its slot
    */
-  // eslint-disable-next-line @typescript-eslint/require-await
+  // oxlint-disable-next-line typescript/require-await
   async acquire(configuration: CheckedLockConfiguration): Promise<Acquisition | Refusal> {
     const token = this.#token(configuration)
     if (typeof token === 'object') return token
@@ -87,15 +87,15 @@ export class InMemoryLockProvider extends LockProvider {
     this.#entries.set(name, entry)
     const acquisition: Acquisition = {
       lease: entry.lease,
-      // eslint-disable-next-line @typescript-eslint/require-await
+      // oxlint-disable-next-line typescript/require-await
       extend: async (duration, newAtLeast) => {
         if (!isOwnEntry()) return undefined
         if (newAtLeast !== undefined) atLeast = atLeast.lasting(newAtLeast)
         return (entry.lease = Lease.longer(entry.lease, new Lease(duration, this.#clock)))
       },
-      // eslint-disable-next-line @typescript-eslint/require-await
+      // oxlint-disable-next-line typescript/require-await
       fencingToken: async () => (isOwnEntry() ? entry.lockedAt : undefined),
-      // eslint-disable-next-line @typescript-eslint/require-await
+      // oxlint-disable-next-line typescript/require-await
       unlock: async (outcome) => {
         if (this.#entries.get(name) !== entry) return
         const unused = outcome === 'unused'

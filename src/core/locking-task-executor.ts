@@ -155,7 +155,7 @@ export class LockingTaskExecutor {
     if (outer) {
       // Read before the lock can be lost, and passed on to the nested task.
       const { signal } = outer.lock
-      // eslint-disable-next-line @typescript-eslint/require-await -- what it throws becomes a rejection
+      // oxlint-disable-next-line typescript/require-await -- what it throws becomes a rejection
       const source = { acquire: async () => lendLock(outer, around, request.configuration.slot) }
       const lock = await acquireLock(source, request, { shutdown })
       if (!('reason' in lock)) lock.abortWith(signal)

@@ -1,10 +1,10 @@
 import { Module, type DynamicModule, type Provider } from '@nestjs/common'
 import type { Modules } from './lock-providers'
 
-/* eslint-disable @typescript-eslint/no-extraneous-class -- Nest's modules are classes */
+/* oxlint-disable typescript/no-extraneous-class -- Nest's modules are classes */
 class ShedLockFarthestModule {}
 class ShedLockNearestModule {}
-/* eslint-enable @typescript-eslint/no-extraneous-class */
+/* oxlint-enable typescript/no-extraneous-class */
 
 /**
  * Nest calls a hook module by module, in the order of their distance to the root module. All versions initialise the farthest module

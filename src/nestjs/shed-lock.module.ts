@@ -40,7 +40,7 @@ const OUTERMOST_HOOKS: FactoryProvider = {
  * waits for running tasks and the releases of their locks before Nest calls any other hook, in which a client may end; after
  * `shutdown.abortAfter` the tasks' signals abort with a `LockError` `SHUTDOWN`.
  */
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- Nest's modules are classes
+// oxlint-disable-next-line typescript/no-extraneous-class -- Nest's modules are classes
 export class ShedLockModule {
   /**
    * Creates the module with these options.

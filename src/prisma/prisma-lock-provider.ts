@@ -100,7 +100,7 @@ export interface ShedLockClient {
 }
 
 // The empty object type, because an interface or `object` would not fit the index signatures of Prisma's types.
-// eslint-disable-next-line @typescript-eslint/no-empty-object-type, @typescript-eslint/consistent-type-definitions
+// oxlint-disable-next-line typescript/no-empty-object-type, typescript/consistent-type-definitions
 type Nothing = {}
 
 /** What the extension adds to a client, in the form that Prisma's types expect. */

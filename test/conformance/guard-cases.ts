@@ -240,7 +240,11 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
       const transaction = client().transaction(async (transaction) => {
         await work(transaction)
         await transaction.query(`set timestamp = unix_timestamp() + ${seconds}`)
-        await transaction.guard(lock).finally(() => transaction.query('set timestamp = default'))
+        try {
+          await transaction.guard(lock)
+        } finally {
+          await transaction.query('set timestamp = default')
+        }
       })
       await expect(transaction).rejects.toEqual(lockError('INVALID_CLIENT', /set timestamp/))
     }

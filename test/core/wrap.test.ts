@@ -6,7 +6,7 @@ import { useFaultyExecutor } from './faulty-executor'
 import { providerOf } from './provider-of'
 
 /** For the compiler: whether two types are one. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- compared as a whole, so `any` is not all
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- compared as a whole, so `any` is not all
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
 const job = { name: 'job', lockAtMostFor: '10m' }

@@ -84,7 +84,11 @@ describeBackends(cases)('a guard by $title', ({ backend, connect }) => {
     const guarded = async (end: 'commit' | 'rollback') => {
       await query('begin')
       await query('insert into accounts values (1)')
-      await guard(sqlClient).finally(() => query(end))
+      try {
+        await guard(sqlClient)
+      } finally {
+        await query(end)
+      }
       return dataSource.query<unknown[]>('select * from accounts')
     }
     await new LockingTaskExecutor(provider).executeWithLock(JOB, async () => {

@@ -37,7 +37,8 @@ beforeAll(async () => {
     })
   names = { 'without a Collector': namesWith({}), 'through a Collector': namesWith({ s: '_seconds' }) }
   const histogram = metrics.find(({ dataPointType }) => dataPointType === DataPointType.HISTOGRAM)
-  bounds = (histogram?.dataPoints[0]?.value as Histogram).buckets.boundaries
+  const value = histogram?.dataPoints[0]?.value as Histogram | undefined
+  bounds = value?.buckets.boundaries ?? []
   await meterProvider.shutdown()
 })
 

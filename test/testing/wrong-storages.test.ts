@@ -183,7 +183,7 @@ function suiteOf([right, wrong]: Fault): ReturnType<typeof testing.lockProviderS
     compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.CommonJS },
   })
   const exports = {} as { Storage: Storage }
-  // eslint-disable-next-line @typescript-eslint/no-implied-eval
+  // oxlint-disable-next-line typescript/no-implied-eval
   const run = new Function('exports', 'require', outputText) as (...all: unknown[]) => void
   run(exports, (name: string) => (name === 'shedlock-orm' ? core : testing))
   const { Storage } = exports

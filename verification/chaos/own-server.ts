@@ -78,7 +78,15 @@ function withDiskFull(
   revive = () => Promise.resolve(),
 ): Pick<ServerFaults, 'withDiskFull'> {
   if (!directory.mounted) return {}
-  return { withDiskFull: (work) => directory.whileFull(work).finally(revive) }
+  return {
+    withDiskFull: async (work) => {
+      try {
+        await directory.whileFull(work)
+      } finally {
+        await revive()
+      }
+    },
+  }
 }
 
 /** The databases that the harness can start itself. */
