@@ -203,6 +203,9 @@ export class Attempt {
 /** A shorter attempt is useless. In milliseconds. */
 const SHORTEST_ATTEMPT = 200
 
+/** How long before the time limit the last attempt behind a locked row begins, so that a slow server answers it. In milliseconds. */
+const LAST_BUSY_ATTEMPT = 500
+
 /**
  * Returns how long to wait before an attempt is repeated, in milliseconds. A server that refuses gets three repeats soon, because only
  * the connections of the pool may be out of date, and then fewer and fewer.
@@ -227,7 +230,7 @@ export async function callDatabase<T>(
   deadline: number,
 ): Promise<T> {
   // Behind a locked row every attempt is answered, but one that is cut short would cost its session.
-  const lastBusy = deadline - Math.min(SHORTEST_ATTEMPT, (deadline - time.now()) / 4)
+  const lastBusy = deadline - Math.min(LAST_BUSY_ATTEMPT, (deadline - time.now()) / 4)
   let explanation: Failure | undefined
   let wasSilent = false
   for (let repeat = 0; ; repeat++) {
