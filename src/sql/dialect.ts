@@ -30,8 +30,8 @@ export interface LockDialect extends Identifiers, Expressions, ErrorCodes {
    */
   readonly counted?: ((write: Sql) => Sql) | undefined
 
-  /** Matches the code and the message of an error of the server in a session that has an open transaction. */
-  readonly inTransactionErrors?: RegExp | undefined
+  /** The code of an error that the server answers only in a session with an open transaction. */
+  readonly inTransactionError?: string | undefined
 
   /** How a transaction keeps other sessions from changing the lock's row until it ends. */
   readonly pin: (lock: LockSql) => Pin

@@ -16,6 +16,11 @@ import { JOINED_TRANSACTION, NOT_PREPARED, NOT_REPLICATED } from './session'
 export interface ErrorCodes {
   /** Another session was faster, or something is in the way, such as a lock on the table. */
   readonly transientErrors: Readonly<Record<string, string>>
+  /**
+   * Matches the code and the message of an error that a session with an open transaction has, but also one that waited for the table. It
+   * is tried again, because only the transaction fails every further statement.
+   */
+  readonly suspectedTransaction?: RegExp | undefined
   /** This server accepts no writes, or no statements at all. It is the wrong server, so the session is ended. */
   readonly readOnlyErrors: Readonly<Record<string, string>>
 }
@@ -184,11 +189,14 @@ export class LostRace extends Error {
 }
 
 /** Classifies what an attempt, or a statement whose attempt was given up, has thrown. */
-export function failureKind({ transientErrors, readOnlyErrors }: ErrorCodes, error: unknown): FailureKind {
+export function failureKind(
+  { transientErrors, suspectedTransaction, readOnlyErrors }: ErrorCodes,
+  error: unknown,
+): FailureKind {
   if (error instanceof LostRace) return 'conflict'
   // It says itself what happened.
   if (error instanceof LockError) return 'refused'
-  const { code, sent, lasts } = driverErrorOf(error)
+  const { code, message, sent, lasts } = driverErrorOf(error)
   if (!sent) {
     if (lasts) return 'refused'
     if (isPoolTimeout(error)) return 'pool-exhausted'
@@ -199,5 +207,5 @@ export function failureKind({ transientErrors, readOnlyErrors }: ErrorCodes, err
   if (code === JOINED_TRANSACTION) return 'joined'
   if (code === NOT_PREPARED) return 'unprepared'
   if (code === READ_ONLY || code in readOnlyErrors) return 'read-only'
-  return code in transientErrors ? 'conflict' : 'refused'
+  return code in transientErrors || suspectedTransaction?.test(`${code} ${message}`) ? 'conflict' : 'refused'
 }

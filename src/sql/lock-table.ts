@@ -90,7 +90,7 @@ export class LockTable implements Database {
       return await callDatabase(this, call, deadline)
     } catch (error) {
       if (!(error instanceof DriverError)) throw error
-      if (this.dialect.inTransactionErrors?.test(`${error.code} ${error.message}`))
+      if (error.code !== undefined && error.code === this.dialect.inTransactionError)
         throw unfitError(IN_TRANSACTION, lockName, error.cause)
       // The table may be the cause of the server's error, so check it again.
       this.#known = this.#unchecked

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataSource } from 'typeorm'
 import { afterEach, beforeAll, expect, it } from '@jest/globals'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
@@ -118,6 +119,41 @@ describeBackends(withSessions(everyClient()))(
       await eventually(async () => expect(await idsOf(client.observer, each.sessions.waiting)).toEqual([]))
       await unblock?.()
       for (const call of run) await call()
+    })
+  },
+)
+
+describeBackends(withSessions(everyClient()))(
+  'a table that is locked for more than a second, by $title',
+  (each) => {
+    const client = openedClient(each)
+
+    it('is waited for by every call', async () => {
+      const provider = client.createProvider({ timeLimit: '20s' })
+      const acquired = async (name: string, slot?: number) => {
+        const lock = await provider.lock({ name, lockAtMostFor, slot })
+        assert(lock)
+        return lock
+      }
+      for (const [name, slot] of [['free'], ['slot', 1]] as const) await (await acquired(name, slot)).unlock()
+      await (await acquired('until', 1)).unlock({ outcome: 'failed' })
+      await acquired('held')
+      const extended = await acquired('extended')
+      const released = await acquired('released')
+      const unblock = await lockTable(client.observer, each.dialect === 'postgres')
+      const answers = Promise.all([
+        provider.lock({ name: 'new', lockAtMostFor }),
+        provider.lock({ name: 'free', lockAtMostFor }),
+        provider.lock({ name: 'slot', lockAtMostFor, slot: 2 }),
+        provider.lock({ name: 'until', lockAtMostFor, slot: 1, untilSucceeded: true }),
+        provider.lock({ name: 'held', lockAtMostFor }),
+        extended.extend('10m'),
+        released.unlock(),
+      ])
+      await sleep(1_500)
+      await unblock()
+      const locks = Array.from({ length: 4 }, () => expect.anything())
+      expect(await answers).toEqual([...locks, undefined, undefined, undefined])
     })
   },
 )

@@ -16,7 +16,7 @@ export const cockroachdb: LockDialect = {
 
   // It has not run there.
   commits: undefined,
-  inTransactionErrors: undefined,
+  suspectedTransaction: undefined,
 
   // CockroachDB has no standbys.
   readOnly: undefined,

@@ -14,8 +14,9 @@ import { COLUMN } from '../../results'
 import { raw, sql, type Sql } from '../../sql'
 
 /**
- * An error if the app has left a transaction open, whose rollback would undo the write: it has written, or has lasted for longer than
- * it takes to plan a statement. The error is that of a cast, because its message then says why. A query, because it must not be
+ * An error if the app may have left a transaction open, whose rollback would undo the write: it has written, or has lasted for longer
+ * than it takes to plan a statement. So has one of our own that waited for a lock on the table while it was planned: the transaction
+ * began before. Only that of the app fails the next statement, too. The error is that of a cast, because its message then says why. A query, because it must not be
  * evaluated again when the row turns out to have changed: the statement itself has begun to write then.
  */
 const COMMITS = sql`(select case when pg_catalog.txid_current_if_assigned() is null
@@ -94,8 +95,8 @@ export const postgres: LockDialect = {
   hex: (text) => sql`encode(convert_to(${text}, 'UTF8'), 'hex')`,
   readOnly: sql`pg_is_in_recovery()::int`,
   commits: COMMITS,
-  // 25P02: in_failed_sql_transaction
-  inTransactionErrors: /^(25P02|22P02[^]*"open transaction since )/,
+  inTransactionError: '25P02', // in_failed_sql_transaction
+  suspectedTransaction: /^22P02[^]*"open transaction since /,
 
   acquire: (dialect, lock) =>
     acquireIn(lock, (acquired) => readWhetherHeld(lock, acquired), lock.now, takeFree(dialect, lock)),
