@@ -31,8 +31,6 @@ interface PrismaInternals {
   readonly _engineConfig?: { readonly adapter?: AdapterFactoryLike }
   /** The client that was constructed, before it was extended. */
   readonly _originalClient?: PrismaClientLike
-  /** Added by @prisma/extension-read-replicas. */
-  readonly $primary?: () => PrismaClientLike
   /** The transaction, of the client of an interactive transaction. */
   readonly [TRANSACTION]?: unknown
 }
@@ -88,13 +86,11 @@ export function schemaOfModels(client: RawClientLike): string | undefined {
 }
 
 /**
- * Returns the primary's client if the client uses read replicas, because a replica may return a stale row. Returns that client as it
- * was constructed: a proxy may become the client of a transaction later, and extensions may change statements, or rows.
+ * Returns the client as it was constructed: a proxy may become the client of a transaction later, and extensions may change statements
+ * or rows, or send them to a read replica, whose rows may be stale.
  */
-export function primaryOf(client: PrismaClientLike): PrismaClientLike {
-  const { $primary } = client as PrismaInternals
-  const primary = typeof $primary === 'function' ? $primary() : client
-  return (primary as PrismaInternals)._originalClient ?? primary
+export function originalOf(client: PrismaClientLike): PrismaClientLike {
+  return (client as PrismaInternals)._originalClient ?? client
 }
 
 /** Maps a supported database to its dialect, by the schema's `provider` and by the names that driver adapters use. */

@@ -18,7 +18,7 @@ import { CONFLICTS, errorsOf } from './native-code'
 import {
   dialectOfClient,
   isOfTransaction,
-  primaryOf,
+  originalOf,
   schemaOfModels,
   tableOfPrisma,
   type PrismaClientLike,
@@ -61,7 +61,7 @@ export function prismaLockProvider(
     throw clientError(
       'prismaLockProvider got a client without $connect, or the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself.',
     )
-  const client = primaryOf(prisma)
+  const client = originalOf(prisma)
   const dialect = given ?? dialectNamed(dialectOfClient(client))
   const use = dialect.name === 'sqlite' ? sqliteClient(client, errorsOf(dialect.name)) : undefined
   const named = dialect.name === 'postgres'

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals'
+import { readReplicas } from '@prisma/extension-read-replicas'
 import { assertLocked } from '../../src/core/scope'
 import { guard } from '../../src/prisma/guard'
 import type { PrismaClientLike } from '../../src/prisma/prisma-client'
@@ -124,22 +125,25 @@ describeBackends(backends)('client extensions on $name', (backend) => {
     expect(await isFree(prisma)).toBe(false)
   })
 
-  /** Behaves as @prisma/extension-read-replicas 0.5 does, and sends raw queries to the replica too. */
   const withReplica = (replica: TestClient) => (client: TestClient) =>
-    client.$extends({
-      client: { $primary: () => client, $connect: () => client.$connect() },
+    client.$extends(readReplicas({ replicas: [replica as never] }))
+
+  test('beside a replica the primary is asked, also if an extension sends it everything', async () => {
+    const { database } = await openDatabase(backend)
+    const replica = await database.connect()
+    const everything = prisma.$extends({
       query: {
         $queryRawUnsafe: ({ args }: { args: [string, ...unknown[]] }) => replica.$queryRawUnsafe(...args),
       },
     })
-
-  test('behind a replica the primary is asked', async () => {
-    const { database } = await openDatabase(backend)
-    const client = withReplica(await database.connect())(prisma)
-    await expect(client.$queryRawUnsafe('select * from shedlock')).rejects.toThrow()
-    const lock = await prismaLockProvider(client).lock({ name: 'job', lockAtMostFor: '1m' })
-    expect(lock).toBeDefined()
-    expect(await isFree(client)).toBe(false)
+    await expect(everything.$queryRawUnsafe('select * from shedlock')).rejects.toThrow()
+    for (const [index, client] of [everything, withReplica(replica)(prisma)].entries()) {
+      const [name, extended] = [`job ${index}`, `extended ${index}`]
+      expect(await prismaLockProvider(client).lock({ name, lockAtMostFor: '1m' })).toBeDefined()
+      const { $lockProvider } = client.$extends(locking())
+      expect(await $lockProvider.lock({ name: extended, lockAtMostFor: '1m' })).toBeDefined()
+    }
+    expect(await prisma.$queryRawUnsafe('select * from shedlock')).toHaveLength(4)
   })
 
   test('the client of a transaction is refused but can be guarded, also under an extension that adds a $connect', async () => {
