@@ -24,6 +24,7 @@ interface Options extends Readonly<Record<string, unknown>> {
 }
 
 interface PgPool {
+  readonly ending: boolean
   on(event: 'error' | 'connect', listener: (connection?: PgPool) => void): void
   end(): Promise<void>
 }
@@ -88,7 +89,13 @@ async function pg(url: string, { adapter: options, ...config }: Options): Promis
   // The adapter of Prisma 5 leaves the errors of connections that end to the app: https://node-postgres.com/apis/pool#error
   opened.on('error', () => undefined)
   opened.on('connect', (connection) => connection?.on('error', () => undefined))
-  return { adapter: new PrismaPg(opened, options), close: () => opened.end() }
+  return {
+    adapter: new PrismaPg(opened, options),
+    close: async () => {
+      // Prisma's `$disconnect` has ended it, or not.
+      if (!opened.ending) await opened.end()
+    },
+  }
 }
 
 async function libsql(url: string): Promise<Made> {
