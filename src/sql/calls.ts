@@ -251,9 +251,9 @@ export async function callDatabase<T>(
       handling.repeat === 'always' || (handling.repeat === 'if harmless' && call.isIdempotent?.() === true)
     do {
       const interval = time.jittered(intervalBefore(repeat, handling.interval))
-      // The deadline may have cut the last attempt short, so report an earlier failure that explains more.
+      // The deadline may have cut the last attempt short, so report an earlier failure that explains more. Anything else speaks for itself.
       if (!isRepeated || time.now() + interval >= (kind === 'conflict' ? lastBusy : deadline)) {
-        const told = explanation ?? result
+        const told = isRepeated || kind === 'given-up' ? (explanation ?? result) : result
         throw FAILURES[told.kind].error(told.error, { ...call, timeLimit: database.timeLimit })
       }
       await sleep(interval)

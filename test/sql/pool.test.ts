@@ -72,9 +72,10 @@ const changing = (changed?: number) => () => Promise.resolve({ rows: [], changed
 const failed = (code: string | undefined, message: string) => () =>
   Promise.reject(new DriverError(code, message))
 const answered = changing(1)
-const thenSilent = (first: () => Promise<StatementResult>) => {
+type Answer = () => Promise<StatementResult>
+const once = (first: Answer, then: Answer) => {
   const answers = [first]
-  return () => (answers.pop() ?? silent)()
+  return () => (answers.pop() ?? then)()
 }
 const readOnly = failed('READ_ONLY', 'the server is read-only')
 const drivenOut = failed(undefined, 'Query read timeout')
@@ -252,7 +253,7 @@ describe('the connections of a pool', () => {
     expect(pool).toMatchObject({ opened: 4, released: 4, ended: 0, left })
   })
 
-  it.each([silent, thenSilent(failed('SQLITE_BUSY', 'busy'))])(
+  it.each([silent, once(failed('SQLITE_BUSY', 'busy'), silent)])(
     'are given up at most twice by one call: %#',
     async (write) => {
       const lock = await provider.lock(job)
@@ -481,11 +482,12 @@ describe('the connections of a pool', () => {
     [refusing('full', 'SQLITE_BUSY'), 'TIMEOUT', BUSY, 'full'],
     [{ write: changing(0) }, 'TIMEOUT', BUSY, LOST_RACE],
     [{ write: unprepared }, 'TIMEOUT', BUSY, 'unprepared'],
-    [{ write: thenSilent(unprepared) }, 'TIMEOUT', SILENT, /^NoAnswer: /],
+    [{ write: once(unprepared, silent) }, 'TIMEOUT', SILENT, /^NoAnswer: /],
     [{ write: drivenOut }, 'DATABASE_ERROR', FAILED, 'Query read timeout'],
+    [{ write: once(changing(0), drivenOut) }, 'DATABASE_ERROR', FAILED, 'Query read timeout'],
     [{ write: failed('STANDBY', 'no') }, 'DATABASE_ERROR', NO_WRITES, 'no'],
     [isReadOnly, 'DATABASE_ERROR', NO_WRITES, READ_ONLY],
-    [{ write: thenSilent(readOnly) }, 'DATABASE_ERROR', NO_WRITES, READ_ONLY],
+    [{ write: once(readOnly, silent) }, 'DATABASE_ERROR', NO_WRITES, READ_ONLY],
     [{ write: readOnly }, 'DATABASE_ERROR', NO_WRITES, READ_ONLY],
     [{ write: drivenOut, unusable: destroyed }, 'INVALID_CLIENT', /^destroyed$/, 'Query read timeout'],
     [{ ...refusing('closed'), unusable: destroyed }, 'INVALID_CLIENT', /^destroyed$/, 'closed'],

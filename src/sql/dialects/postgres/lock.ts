@@ -21,7 +21,7 @@ import { raw, sql, type Sql } from '../../sql'
  */
 const COMMITS = sql`(select case when pg_catalog.txid_current_if_assigned() is null
   and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second'
-  then true else pg_catalog.concat('open transaction since ', pg_catalog.transaction_timestamp())::boolean end)`
+  then true else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end)`
 
 /**
  * A condition of a write: whether no other session has locked the row. Its lock is the one that an update takes. Unlike `nowait`, it is
@@ -96,7 +96,7 @@ export const postgres: LockDialect = {
   readOnly: sql`pg_is_in_recovery()::int`,
   commits: COMMITS,
   inTransactionError: '25P02', // in_failed_sql_transaction
-  suspectedTransaction: /^22P02[^]*"open transaction since /,
+  suspectedTransaction: /^22P02[^]*"open transaction, or /,
 
   acquire: (dialect, lock) =>
     acquireIn(lock, (acquired) => readWhetherHeld(lock, acquired), lock.now, takeFree(dialect, lock)),
