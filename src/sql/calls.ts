@@ -203,8 +203,8 @@ export class Attempt {
 /** A shorter attempt is useless. In milliseconds. */
 const SHORTEST_ATTEMPT = 200
 
-/** How long before the time limit the last attempt behind a locked row begins, so that a slow server answers it. In milliseconds. */
-const LAST_BUSY_ATTEMPT = 500
+/** The longest time after which a server ends the wait of a statement because we asked it to, in milliseconds: that of MySQL. */
+const LONGEST_WAIT = 1_000
 
 /**
  * Returns how long to wait before an attempt is repeated, in milliseconds. A server that refuses gets three repeats soon, because only
@@ -229,14 +229,16 @@ export async function callDatabase<T>(
   call: DatabaseCall<T>,
   deadline: number,
 ): Promise<T> {
-  // Behind a locked row every attempt is answered, but one that is cut short would cost its session.
-  const lastBusy = deadline - Math.min(LAST_BUSY_ATTEMPT, (deadline - time.now()) / 4)
+  const margin = Math.min(SHORTEST_ATTEMPT, (deadline - time.now()) / 4)
+  // How long an attempt waits for what is in the way until the server ends the wait. One that is cut short would cost its session.
+  let wait = 0
   let explanation: Failure | undefined
   let wasSilent = false
   for (let repeat = 0; ; repeat++) {
-    const left = Math.max(1, deadline - time.now())
-    const half = wasSilent ? left : Math.min(left, Math.max(left / 2, SHORTEST_ATTEMPT))
-    const result = await attemptWithin([half, left], call, database)
+    const begun = time.now()
+    const left = Math.max(1, deadline - begun)
+    const half = wasSilent ? left : Math.min(left, Math.max(left / 2, SHORTEST_ATTEMPT + wait))
+    const result = await attemptWithin([half, left, margin + wait], call, database)
     if (!(result instanceof Failure)) return result
     const { kind, error } = result
     const handling = FAILURES[kind]
@@ -249,10 +251,12 @@ export async function callDatabase<T>(
     if (kind === 'given-up') wasSilent = true
     const isRepeated =
       handling.repeat === 'always' || (handling.repeat === 'if harmless' && call.isIdempotent?.() === true)
+    if (kind === 'conflict') wait = Math.min(LONGEST_WAIT, Math.max(wait, time.now() - begun))
+    const lastStart = wait > 0 ? deadline - margin - wait : deadline
     do {
       const interval = time.jittered(intervalBefore(repeat, handling.interval))
       // The deadline may have cut the last attempt short, so report an earlier failure that explains more. Anything else speaks for itself.
-      if (!isRepeated || time.now() + interval >= (kind === 'conflict' ? lastBusy : deadline)) {
+      if (!isRepeated || time.now() + interval >= lastStart) {
         const told = isRepeated || kind === 'given-up' ? (explanation ?? result) : result
         throw FAILURES[told.kind].error(told.error, { ...call, timeLimit: database.timeLimit })
       }
@@ -264,11 +268,12 @@ export async function callDatabase<T>(
 /**
  * Runs one attempt, and gives it up in time. Never rejects.
  *
- * @param limits after how many milliseconds to give it up: the first if the call is idempotent at that moment, otherwise the second
+ * @param limits after how many milliseconds to give it up: the first, counted from its turn, if the call is idempotent at that moment,
+ *   otherwise the second, of which the third must be left when its turn comes
  * @param keepsAlive whether the process waits for it before it ends
  */
 export async function attemptWithin<T>(
-  [limit, last]: readonly [number, number],
+  [limit, last, least = 0]: [limit: number, last: number, least?: number],
   call: DatabaseCall<T>,
   database: Database,
   keepsAlive = true,
@@ -277,17 +282,29 @@ export async function attemptWithin<T>(
   // A statement without an answer may wait for the table on the server. What comes after it must not wait there, too.
   const isInTheWay = (current: Attempt) => pool.isSilent && database.isLockedByOthers(current)
   const attempt = new Attempt(client, dialect, call.lockName, isInTheWay)
+  const turn = pool.beginAttempt()
+  if (turn) {
+    const asked = time.now()
+    try {
+      await inTime(turn, last - least, () => new NoAnswer(last), keepsAlive)
+    } catch (error) {
+      // When it comes, it is the next one's.
+      void turn.then(() => {
+        pool.endAttempt()
+      })
+      return new Failure('given-up', error)
+    }
+    last -= time.now() - asked
+    limit = Math.min(limit, last)
+  }
   const row = `${database.tableKey} ${call.lockName}`
   const mayEndSilent = (): boolean => pool.mayEndSilent(row)
-  let isUnderWay = false
+  let isUnderWay = true
   const end = (): void => {
     if (isUnderWay) pool.endAttempt()
     isUnderWay = false
   }
   const work = async (): Promise<T | Failure> => {
-    const turn = pool.beginAttempt()
-    if (turn) await turn
-    isUnderWay = true
     try {
       const value = await call.attempt(attempt)
       if (attempt.hasWritten) pool.forgive(row)

@@ -376,6 +376,16 @@ describe('the connections of a pool', () => {
     expect(pool.ended).toBe(ended)
   })
 
+  it('are kept if the server ends each wait after a second, however many calls wait for their turn', async () => {
+    const locks: (Lock | undefined)[] = []
+    for (let each = 0; each < 20; each++) locks.push(await provider.lock({ ...job, name: `job ${each}` }))
+    pool.write = () => after(SECOND, undefined).then(failed('SQLITE_BUSY', 'busy'))
+    const errors = Promise.all(locks.map((lock) => failing(Promise.resolve(lock?.extend('2h')))))
+    await jest.advanceTimersByTimeAsync(6 * SECOND)
+    for (const error of await errors) expect(error).toMatchObject({ code: 'TIMEOUT' })
+    expect(pool.ended).toBe(0)
+  })
+
   it('are ended at most twenty times by all providers of one client, whatever their number', async () => {
     const app = {}
     const providers = Array.from({ length: 60 }, (_, index) => {
@@ -385,11 +395,13 @@ describe('the connections of a pool', () => {
       })
     })
     pool.write = silent
-    const failures = await failing(
-      Promise.all(providers.map((each, index) => each.lock({ ...job, name: `job ${index}` }))),
-    )
-    expect(failures).toMatchObject({ code: 'TIMEOUT' })
-    expect(pool.ended).toBe(20)
+    const lock = (each: SqlLockProvider, index: number) => each.lock({ ...job, name: `job ${index}` })
+    // Ten of them have their turn.
+    for (const ended of [10, 20, 20]) {
+      const answers = await settle(Promise.allSettled(providers.map(lock)), 6 * SECOND)
+      for (const answer of answers) expect(answer).toMatchObject({ reason: { code: 'TIMEOUT' } })
+      expect(pool.ended).toBe(ended)
+    }
     await settle(Promise.all(providers.map((each) => each.drain(0))))
   })
 
