@@ -9,6 +9,8 @@ export interface PrismaProject {
   /** The file of the schema, or the folder of its files. */
   readonly schema: string
   readonly isFolder: boolean
+  /** Whether Prisma finds it by itself. */
+  readonly isUsual: boolean
   readonly files: readonly string[]
   /** The names of the app's models. */
   readonly models: string
@@ -65,6 +67,7 @@ export async function prismaProjects(project: Project): Promise<readonly PrismaP
   return [
     {
       ...main,
+      isUsual: schema !== undefined,
       ...(migrations?.path !== undefined && { migrations: resolve(root, migrations.path) }),
       variable: variables.find(Boolean) ?? main.variable,
       url: config.datasource?.url ?? main.url,
@@ -111,7 +114,7 @@ function readSchema(schema: string): PrismaProject {
   }))
   const { path = schema, block = '' } = source.find((each) => each.block !== undefined) ?? {}
   return {
-    ...{ schema, isFolder, files },
+    ...{ schema, isFolder, files, isUsual: false },
     models: texts
       .flatMap(({ text }) => [...text.matchAll(/^\s*model\s+(\w+)/gm)].map(([, name]) => name))
       .filter((name) => name !== 'ShedLock')

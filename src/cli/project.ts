@@ -61,6 +61,13 @@ export class Project {
     return /\d+(\.\d+)*/.exec(this.#declared[name] ?? this.#shared[name] ?? '')?.[0] ?? ''
   }
 
+  /** What an installed package needs of another one, such as `@4.3.3`; empty if it is not known. */
+  versionFor(name: string, dependency: string): string {
+    const manifests = withParents(this.root).map((folder) => manifestIn(join(folder, 'node_modules', name)))
+    const wanted = manifests.find(Boolean)?.dependencies?.[dependency]
+    return wanted === undefined ? '' : `@${wanted}`
+  }
+
   /**
    * Finds the first of these packages that is installed for the project, or for one of its packages in `via`: with pnpm, a package
    * that only another one depends on cannot be found from the project itself.

@@ -68,7 +68,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   /** Runs when all instances exist but no scheduler has started: `@nestjs/schedule` starts in `onApplicationBootstrap`. */
   onModuleInit(): void {
     this.#refuseSecondModule()
-    this.#logger.log(`Locks are in ${placesOf(this.providers, this.options.allowInMemory)}`)
+    this.#logger.log(`Locks go to ${placesOf(this.providers, this.options.allowInMemory)}`)
     if ([...this.modules.values()].length === 0)
       this.#logger.warn(
         `@nestjs/core is loaded twice, so locked methods are not checked, and a client that ends in onModuleDestroy ends before running jobs – ${ONE_CORE}`,

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import type { SchedulerName } from '../../src/cli/init/usage'
 import { prismaMigration, prismaModel } from '../../src/prisma/prisma-model'
-import { root } from '../project'
+import { read, root } from '../project'
 import { temporaryFolder } from '../temporary-folder'
 import { projectWith, runCli } from './built-cli'
 
@@ -145,12 +145,37 @@ exports.CreateShedLockDATE = class CreateShedLockDATE extends createShedLockMigr
     expect(again.stderr).toContain('already has the table, so it is left as it is')
   })
 
-  it('names the entity where the app synchronizes its schema, and nothing to migrate', async () => {
-    const source = "TypeOrmModule.forRoot({ type: 'sqlite', synchronize: true })"
-    const { added, stdout } = await init(project({ 'package.json': TYPEORM, 'src/app.module.ts': source }))
-    expect(added).toEqual({})
-    expect(stdout).toContain('const entities = [shedLockEntity()]')
-    expect(stdout).not.toMatch(/createShedLockMigration|Run the migrations/)
+  it.each<[string, string, string, boolean, string | undefined]>([
+    ['sqlite', 'true', "{ dialect: 'sqlite' }", false, undefined],
+    ['mysql', "config.get('DB_SYNC')", "{ dialect: 'mysql' }", true, '`connectTimeout: 4_000` in'],
+    ['postgres', 'sync, connectTimeoutMS: 4_000', "{ dialect: 'postgres' }", true, undefined],
+    ['sap', 'isDevelopment()', '', true, '`connectTimeoutMS: 4_000` in'],
+  ])(
+    'names the entity where the app on %s synchronizes its schema: %s',
+    async (type, synchronize, options, mayMigrate, limit) => {
+      const source = `TypeOrmModule.forRoot({ type: '${type}', synchronize: ${synchronize} })`
+      const { added, stdout } = await init(project({ 'package.json': TYPEORM, 'src/app.module.ts': source }))
+      expect(added).toEqual({})
+      expect(stdout).toContain(`const entities = [shedLockEntity(${options})]`)
+      for (const step of ['createShedLockMigration', 'Run the migrations'])
+        expect(stdout.includes(step)).toBe(mayMigrate)
+      expect(stdout.includes(limit ?? 'Timeout: 4_000')).toBe(limit !== undefined)
+    },
+  )
+
+  it.each([
+    ['tsx', '', '--import tsx'],
+    ['ts-node-dev', '', '--require ts-node/register'],
+    ['typescript', 'npm install -D tsx\n   ', '--import tsx'],
+  ])('prints what loads a DataSource in TypeScript, with %s', async (name, install, option) => {
+    const files = {
+      'package.json': packageWith({ typeorm: '1.1.1', [name]: '1.0.0' }),
+      'src/data-source.ts': 'export default new DataSource({ connectTimeoutMS: 4_000 })',
+    }
+    const { stdout } = await init(project(files))
+    expect(stdout).toContain(
+      `\n\n   ${install}NODE_OPTIONS="${option}" npx shedlock-orm doctor -d src/data-source.ts\n`,
+    )
   })
 
   it('advises against migrationsRun, which the app has', async () => {
@@ -476,6 +501,44 @@ describe('shedlock-orm init', () => {
     expect(stdout).not.toContain('Install')
   })
 
+  it('reads the scheduler of the root, if a library of a monorepo has only the schema, and names that', async () => {
+    const folder = project(
+      {
+        'package.json': packageWith({
+          '@prisma/client': '6.19.0',
+          '@nestjs/core': '11',
+          '@nestjs/schedule': '6',
+        }),
+        'libs/database/package.json': packageWith({ tslib: '2' }),
+        'libs/database/prisma/schema.prisma': SCHEMA,
+      },
+      '@nestjs/schedule',
+    )
+    const { stdout } = await init(folder)
+    expect(stdout).toContain('ShedLockModule')
+    expect(stdout).toMatch(
+      /deploy (--schema libs\/database\/prisma\/schema\.prisma) && npx prisma generate \1\n/,
+    )
+    const { dependencies } = JSON.parse(read('node_modules/@nestjs/schedule/package.json')) as {
+      dependencies: Files
+    }
+    expect(stdout).toContain(`npm install cron@${dependencies['cron']}\n`)
+  })
+
+  it.each([
+    ['@prisma/adapter-pg', '', /connectionTimeoutMillis: 4_000, query_timeout: 4_000` in/],
+    ['@prisma/adapter-mariadb', '', /connectTimeout: 4_000, socketTimeout: 4_000` in/],
+    ['@prisma/adapter-pg', 'new PrismaPg({ connectionTimeoutMillis: 1 })', undefined],
+    ['@prisma/adapter-better-sqlite3', '', undefined],
+  ])('prints the limits that an adapter lacks: %s %s', async (adapter, source, limits) => {
+    const files = { 'package.json': packageWith({ '@prisma/client': '7.10.0', [adapter]: '7.10.0' }) }
+    const { stdout } = await init(
+      project({ ...files, 'prisma/schema.prisma': SCHEMA, 'src/prisma.ts': source }),
+    )
+    if (limits) expect(stdout).toMatch(limits)
+    else expect(stdout).not.toContain('Timeout')
+  })
+
   it("prints the package manager's command, unless the package is installed", async () => {
     const dependencies = { typeorm: '1.1.1', '@nestjs/core': '12', '@nestjs/schedule': '12' }
     const files = { 'package.json': JSON.stringify({ dependencies }), 'pnpm-lock.yaml': '' }
@@ -582,7 +645,8 @@ describe('the lines that shedlock-orm init prints', () => {
   })
 
   it.each([
-    ['node-cron', '3.0.3', /lockAtLeastFor: '1m'.*job\.stop\(\)/s],
+    ['node-cron', '2.0.3', /lockAtLeastFor: '1m'.*job\.stop\(\)/s],
+    ['node-cron', '3.0.3', /slot: \(now\) => Math.*job\.stop\(\)/s],
     ['node-cron', '4.0.0', /slot: slotOf,.*await job\.destroy\(\)/s],
     ['croner', '9.1.0', /slot: \(job\) => slotOf\(job\)/],
     ['cron', '3.5.0', /new CronJob\('[^']*', send, null, true\)/],

@@ -16,14 +16,14 @@ beforeEach(() => {
   logged = loggedLines()
 })
 
-const places = (): string[] => logged.filter((line) => line.startsWith('log Locks are in'))
+const places = (): string[] => logged.filter((line) => line.startsWith('log Locks go to'))
 
 describe('At its start the application says where its locks are', () => {
   test('in which table, for each provider', async () => {
     const provider = typeOrmLockProvider(await openMemory(migrated()))
     await startWith({ lockProvider: provider, lockProviders: { audit: provider } })
     expect(places()).toEqual([
-      "log Locks are in the table shedlock (sqlite); the table shedlock (sqlite) for 'audit'",
+      "log Locks go to the table shedlock (sqlite); the table shedlock (sqlite) for 'audit'",
     ])
   })
 })
@@ -48,7 +48,7 @@ describe('In production', () => {
   test('it does for an application of a single instance', async () => {
     await startWith({ lockProvider: new InMemoryLockProvider(), allowInMemory: true })
     expect(places()).toEqual([
-      'log Locks are in the memory of this process, which other instances do not see',
+      'log Locks go to the memory of this process, which other instances do not see',
     ])
   })
 })

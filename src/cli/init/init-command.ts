@@ -11,7 +11,7 @@ import { inStyle } from './code-style'
 import type { Plan, Step, Write } from './plan'
 import { prisma8Plan, prismaPlan } from './prisma-plan'
 import { literal, typeOrmPlan } from './typeorm-plan'
-import { usage } from './usage'
+import { hasScheduler, usage } from './usage'
 
 const OPTIONS = ['dryRun', 'migrations', 'env', ...NAME_OPTIONS] as const
 type InitFlags = Flags<(typeof OPTIONS)[number]>
@@ -51,7 +51,9 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const { plan: planOf, packages } = ormOf(project, orm)
   checkVersion(project, packages)
   const plan = await planOf(project, names, flags.migrations)
-  const member = project.memberWith(plan.writes[0]?.file ?? plan.present[0] ?? '')
+  const nearest = project.memberWith(plan.writes[0]?.file ?? plan.present[0] ?? '')
+  // A library of a monorepo may have the schema, and only the root names what the apps use.
+  const member = [nearest, project].find(hasScheduler) ?? nearest
   const { scheduler, what, code } = usage(member, plan)
   warn(`found ${[...plan.found, scheduler ?? 'no scheduler'].join(', ')}`)
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
@@ -140,7 +142,9 @@ function preview({ file, text, appends = false }: Write): void {
 /** The package that `@nestjs/schedule` brings but an app under pnpm cannot import, and this one. */
 function installation(project: Project, member: Project): Step[] {
   const needed = ['shedlock-orm', ...(member.has('@nestjs/schedule') ? ['cron'] : [])]
-  const missing = needed.filter((name) => !member.has(name) && !project.has(name))
+  const missing = needed
+    .filter((name) => !member.has(name) && !project.has(name))
+    .map((name) => (name === 'cron' ? `cron${member.versionFor('@nestjs/schedule', 'cron')}` : name))
   if (missing.length === 0) return []
   return [
     {
@@ -175,22 +179,24 @@ function withNames(code: string, { provider: { name, client } }: Plan, names: Lo
 function check(project: Project, { dataSource, missingDriver, variables = ['DATABASE_URL'] }: Plan): Step {
   const file = usualFileWith(variables)
   const env = file === undefined ? '' : ` --env ${file}`
-  const isCompiled = dataSource !== undefined && !/\.[cm]?ts$/.test(dataSource)
-  const loader = isCompiled || dataSource === undefined ? '' : loaderOf(project)
+  const isSource = dataSource !== undefined && /\.[cm]?ts$/.test(dataSource)
+  const [loader, option] = LOADERS.find(([name]) => project.has(name)) ?? LOADERS[0]
   const source = dataSource === undefined ? '' : ` -d ${dataSource}`
-  const driver = missingDriver === undefined ? '' : `${adds(project)} -D ${missingDriver}\n`
+  const missing = [missingDriver, isSource && !project.has(loader) ? loader : undefined].filter(Boolean)
+  const install = missing.length === 0 ? '' : `${adds(project)} -D ${missing.join(' ')}\n`
   return {
-    what: `Check the table and the connection${driver === '' ? '' : ", with a driver, because the command cannot use Prisma's engine"}:`,
-    code: `${driver}${loader}npx shedlock-orm doctor${source}${env}\n`,
+    what: `Check the table and the connection${missingDriver === undefined ? '' : ", with a driver, because the command cannot use Prisma's engine"}:`,
+    code: `${install}${isSource ? `NODE_OPTIONS="${option}" ` : ''}npx shedlock-orm doctor${source}${env}\n`,
     language: 'sh',
   }
 }
 
-/** What makes Node.js load the project's TypeScript. */
-function loaderOf(project: Project): string {
-  if (project.has('ts-node') && !project.has('tsx')) return 'NODE_OPTIONS="--require ts-node/register" '
-  return 'NODE_OPTIONS="--import tsx" '
-}
+/** What makes Node.js load the project's TypeScript: packages, and the option with which each does. */
+const LOADERS = [
+  ['tsx', '--import tsx'],
+  ['ts-node', '--require ts-node/register'],
+  ['ts-node-dev', '--require ts-node/register'],
+] as const
 
 async function explain(project: Project, number: number, { what, code, language }: Step): Promise<void> {
   print(`${number === 1 ? '' : '\n'}${number}. ${what}`)

@@ -33,3 +33,9 @@ export interface Plan {
   /** The variables that name the database. */
   readonly variables?: readonly string[]
 }
+
+/** How the options of most clients are called that limit how long a connection may take to open. */
+export const LIMITS = /\bconnect(ion)?Timeout/
+/** Begins the step for a client without such a limit. */
+export const WHY_LIMITS =
+  'Limit how long a connection may take to open, or jobs wait for minutes when the network fails'

@@ -7,7 +7,7 @@ import { wrongUsage } from '../command-error'
 import { prismaProjects, whyNoProject, type PrismaProject } from '../prisma-project'
 import type { Project } from '../project'
 import { missingDriver } from '../url-connection'
-import type { Plan, Step, Write } from './plan'
+import { LIMITS, WHY_LIMITS, type Plan, type Step, type Write } from './plan'
 
 const PROVIDERS: readonly string[] = [
   'postgresql',
@@ -38,12 +38,25 @@ export async function prismaPlan(
     ],
     writes: parts.flatMap(({ writes }) => writes),
     present: parts.flatMap(({ present }) => present),
-    steps: parts.slice(0, 1).map(({ step }) => step),
+    steps: [...parts.slice(0, 1).map(({ step }) => step), ...limits(project)],
     provider: { entry: 'prisma', name: 'prismaLockProvider', client: 'prisma' },
     close: 'prisma.$disconnect()',
     missingDriver: missingDriver(project, main.provider ?? ''),
     ...(main.variable !== undefined && { variables: [main.variable] }),
   }
+}
+
+/** What the options of an adapter need, unless they have it. */
+function limits(project: Project): Step[] {
+  const [, options] =
+    Object.entries({
+      '@prisma/adapter-pg':
+        '`connectionTimeoutMillis: 4_000, query_timeout: 4_000` in the options of PrismaPg',
+      '@prisma/adapter-mariadb':
+        '`connectTimeout: 4_000, socketTimeout: 4_000` in the options of PrismaMariaDb',
+    }).find(([adapter]) => project.has(adapter)) ?? []
+  if (options === undefined || project.sources().some((file) => LIMITS.test(project.read(file)))) return []
+  return [{ what: `${WHY_LIMITS}: ${options}; the second one is for all queries.` }]
 }
 
 /** What one schema needs. @param wanted the folder of the migrations */
@@ -73,6 +86,7 @@ function schemaPlan(
   checkLock(project, folder, prisma.schema, provider)
   const migration = migrationWith(folder, names)
   const hasOtherModels = texts.some(({ text }) => /^\s*model\s+(?!ShedLock\b)\w+/m.test(text))
+  const at = prisma.isUsual ? '' : ` --schema ${short(project, prisma.schema)}`
   const migrates = existsSync(folder) || wanted !== undefined || !hasOtherModels
   return {
     found: `${provider} in ${short(project, prisma.schema)}`,
@@ -84,12 +98,12 @@ function schemaPlan(
     step: migrates
       ? {
           what: 'Migrate, and generate the client:',
-          code: 'npx prisma migrate deploy && npx prisma generate\n',
+          code: `npx prisma migrate deploy${at} && npx prisma generate${at}\n`,
           language: 'sh',
         }
       : {
           what: `There is no ${short(project, folder)}, so if you push your other models, push this one too, which leaves the names of locks to the database's collation${provider === 'mysql' ? ' (MySQL ignores case; `npx shedlock-orm sql mysql` prints a table that does not)' : ''}:`,
-          code: 'npx prisma db push && npx prisma generate\n',
+          code: `npx prisma db push${at} && npx prisma generate${at}\n`,
           language: 'sh',
         },
   }

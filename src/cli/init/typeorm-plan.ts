@@ -1,10 +1,10 @@
 import { basename, dirname, extname, join, normalize } from 'node:path'
 import { inspect } from 'node:util'
-import type { LockTableOptions } from '../../sql/internal'
+import { dialects, type LockTableOptions } from '../../sql/internal'
 import { wrongUsage } from '../command-error'
 import { isCommonJs, type Project } from '../project'
 import { inStyle } from './code-style'
-import type { Plan, Step, Write } from './plan'
+import { LIMITS, WHY_LIMITS, type Plan, type Step, type Write } from './plan'
 
 /** The files of TypeORM's migrations: `1715028537217-CreateUser.ts`. */
 const DATED = /^(\d{13})([-_])(\w.*)\.([cm]?[jt]s)$/
@@ -49,27 +49,41 @@ export async function typeOrmPlan(
       what: `List CreateShedLock${date} in ${[...lists].join(', ')}, as the other migrations are.`,
     })
   const isNew = writes.length === 0 && present.length === 0
-  const fileWith = (option: string): string | undefined =>
+  const fileWith = (option: string, value: string): string | undefined =>
     sources.find(
-      ({ file, text }) => !NOT_OF_THE_APP.test(file) && new RegExp(`\\b${option}\\s*:\\s*true\\b`).test(text),
+      ({ file, text }) =>
+        !NOT_OF_THE_APP.test(file) && new RegExp(`\\b${option}\\s*:\\s*${value}`).test(text),
     )?.file
-  const synchronizes = isNew ? fileWith('synchronize') : undefined
+  const synchronizes = isNew ? fileWith('synchronize', 'true\\b') : undefined
+  // Of the environment, for example.
+  const maySynchronize = isNew ? fileWith('synchronize', '(?!true\\b|false\\b)\\S') : undefined
+  const dialect = dialectIn(sources)
+  const entity = `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\nconst entities = [shedLockEntity(${literal({ ...names, ...(dialect !== undefined && { dialect }) })})]\n`
   if (synchronizes !== undefined)
     steps.push({
       what: `${synchronizes} has \`synchronize: true\`, so add the entity to \`entities\`, also beside \`autoLoadEntities\`, which creates the table:`,
-      code: `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\nconst entities = [shedLockEntity(${literal(names)})]\n`,
+      code: entity,
     })
-  else if (isNew)
+  else if (maySynchronize !== undefined)
+    steps.push({
+      what: `${maySynchronize} sets \`synchronize\` to an expression. If that is true where the app runs, add the entity to \`entities\`, also beside \`autoLoadEntities\`, which creates the table, and leave out the two steps after this one:`,
+      code: entity,
+    })
+  if (isNew && synchronizes === undefined)
     steps.push({
       what: 'No folder of migrations was found, so list the migration in the DataSource:',
       code: `import { createShedLockMigration } from 'shedlock-orm/typeorm'\n\nconst migrations = [createShedLockMigration(${literal(names)})]\n`,
     })
   if (synchronizes === undefined) {
-    const runs = fileWith('migrationsRun')
+    const runs = fileWith('migrationsRun', 'true\\b')
       ? ', rather than with migrationsRun, which may fail when two start together'
       : ''
     steps.push({ what: `Run the migrations when you deploy, before the instances start${runs}.` })
   }
+  if (dialect !== 'sqlite' && !sources.some(({ text }) => LIMITS.test(text)))
+    steps.push({
+      what: `${WHY_LIMITS}: \`${dialect === 'mysql' || dialect === 'mariadb' ? 'connectTimeout' : 'connectTimeoutMS'}: 4_000\` in the options of the DataSource.`,
+    })
   return {
     found: [`TypeORM ${project.version('typeorm')}`.trim()],
     writes,
@@ -82,6 +96,15 @@ export async function typeOrmPlan(
       variables: [...dataSource.text.matchAll(/process\.env\.(\w+)/g)].map(([, name = '']) => name),
     }),
   }
+}
+
+/** The dialect of the app's DataSource. An entity then has the types and the collation of the migration. */
+function dialectIn(sources: readonly Source[]): string | undefined {
+  const pattern = new RegExp(`\\btype\\s*:\\s*['"](${Object.keys(dialects).join('|')})['"]`)
+  return sources
+    .filter(({ file }) => !NOT_OF_THE_APP.test(file))
+    .map(({ text }) => pattern.exec(text)?.[1])
+    .find(Boolean)
 }
 
 function asMigration({ file, text }: Source): Migration[] {
@@ -222,6 +245,6 @@ function listOf({ file }: Write, migrations: readonly Migration[], sources: read
 }
 
 /** Table options as an argument; empty without any. */
-export function literal(options: LockTableOptions): string {
+export function literal(options: LockTableOptions & { readonly dialect?: string }): string {
   return Object.keys(options).length === 0 ? '' : inspect(options, { compact: true, breakLength: Infinity })
 }

@@ -17,8 +17,9 @@ const CRON = "'*/15 * * * *'"
 const SCHEDULERS = {
   'node-cron': (major) => ({
     imports: "import { schedule } from 'node-cron'",
-    // Not its `date`: when execute() starts a run, that is the current time, another on each instance.
+    // Not its `date`: when execute() starts a run, that is the current time, another on each instance. Version 3 passes when it fires.
     ...(major >= 4 && { slot: 'slotOf' }),
+    ...(major === 3 && { slot: ['now', 'Date | string', 'Math.floor(Number(now) / 1_000) * 1_000'] }),
     start: `const job = schedule(${CRON}, send)`,
     stop: major < 4 ? 'job.stop()' : 'await job.destroy()',
   }),
@@ -68,6 +69,11 @@ export interface Usage {
   readonly code: string
 }
 
+/** Whether a package.json says how the app schedules its jobs. */
+export function hasScheduler(project: Project): boolean {
+  return ['@nestjs/core', 'bree', ...Object.keys(SCHEDULERS)].some((name) => project.has(name))
+}
+
 /** The lines that are left to write: the provider, one job, and the shutdown. */
 export function usage(project: Project, plan: Plan): Usage {
   if (project.has('@nestjs/core')) return nest(project, plan)
@@ -102,7 +108,7 @@ process.once('SIGTERM', async () => {
 `
   return {
     scheduler: name && `${name} ${version}`.trim(),
-    what: 'Lock each job that one instance is to run, and release its lock at a shutdown, where you start the jobs:',
+    what: 'Lock each job that one instance is to run, and release its lock at a shutdown, where you start the jobs; what a job catches itself is no failure:',
     code: code.trimStart(),
   }
 }
@@ -133,7 +139,7 @@ app.enableShutdownHooks()
 `
   return {
     scheduler: hasSchedule ? `@nestjs/schedule ${project.version('@nestjs/schedule')}` : undefined,
-    what: 'Import the module, and lock each job that one instance is to run:',
+    what: 'Import the module, and lock each job that one instance is to run; what a job catches itself is no failure:',
     code,
   }
 }
@@ -152,7 +158,7 @@ await executor.shutdown()${closing(plan)}
 `
   return {
     scheduler: `bree ${project.version('bree')}`,
-    what: 'Lock each job that one instance is to run, in its worker:',
+    what: 'Lock each job that one instance is to run, in its worker; what a job catches itself is no failure:',
     code,
   }
 }
