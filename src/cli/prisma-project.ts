@@ -84,7 +84,7 @@ export async function whyNoProject(project: Project): Promise<string> {
   const all = schemasOf(project)
   return all.length === 0
     ? 'There is no Prisma schema in this folder – run `npx prisma init`, or this command where the schema is.'
-    : `There are several Prisma schemas with different models: ${all.join(', ')} – name one as schema in prisma.config.ts.`
+    : `There are several Prisma schemas with different models: ${all.join(', ')} – name one as schema in prisma.config.ts, or as prisma.schema in package.json before Prisma 7.`
 }
 
 /** Reads the config of Prisma, and which schema it names. */
