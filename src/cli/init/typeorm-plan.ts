@@ -56,7 +56,7 @@ export async function typeOrmPlan(
     )?.file
   const synchronizes = isNew ? fileWith('synchronize', 'true\\b') : undefined
   // Of the environment, for example.
-  const maySynchronize = isNew ? fileWith('synchronize', '(?!true\\b|false\\b)\\S') : undefined
+  const maySynchronize = isNew ? fileWith('synchronize', '(?!(true|false|boolean)\\b)\\S') : undefined
   const dialect = dialectIn(sources)
   const entity = `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\nconst entities = [shedLockEntity(${literal({ ...names, ...(dialect !== undefined && { dialect }) })})]\n`
   if (synchronizes !== undefined)
