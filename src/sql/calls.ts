@@ -299,24 +299,28 @@ export async function attemptWithin<T>(
   }
   const row = `${database.tableKey} ${call.lockName}`
   const mayEndSilent = (): boolean => pool.mayEndSilent(row)
+  const begun = time.now()
   let isUnderWay = true
-  const end = (): void => {
-    if (isUnderWay) pool.endAttempt()
+  const end = (wait?: number): void => {
+    if (isUnderWay) pool.endAttempt(wait)
     isUnderWay = false
   }
   const work = async (): Promise<T | Failure> => {
+    let wait: number | undefined
     try {
       const value = await call.attempt(attempt)
       if (attempt.hasWritten) pool.forgive(row)
       await attempt.release()
+      wait = 0
       return value
     } catch (error) {
       const kind = failureKind(dialect, error)
+      if (kind === 'conflict') wait = time.now() - begun
       // Otherwise the session belongs to `giveUp`.
       if (!attempt.isGivenUp) await attempt.handOver(FAILURES[kind].session, mayEndSilent)
       return new Failure(kind, error)
     } finally {
-      end()
+      end(wait)
     }
   }
   const answer = work()

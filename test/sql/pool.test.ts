@@ -379,11 +379,25 @@ describe('the connections of a pool', () => {
   it('are kept if the server ends each wait after a second, however many calls wait for their turn', async () => {
     const locks: (Lock | undefined)[] = []
     for (let each = 0; each < 20; each++) locks.push(await provider.lock({ ...job, name: `job ${each}` }))
-    pool.write = () => after(SECOND, undefined).then(failed('SQLITE_BUSY', 'busy'))
-    const errors = Promise.all(locks.map((lock) => failing(Promise.resolve(lock?.extend('2h')))))
-    await jest.advanceTimersByTimeAsync(6 * SECOND)
-    for (const error of await errors) expect(error).toMatchObject({ code: 'TIMEOUT' })
+    let underWay = 0
+    pool.write = async () => {
+      underWay++
+      await after(SECOND, undefined)
+      underWay--
+      return failed('SQLITE_BUSY', 'busy')()
+    }
+    const extend = () => Promise.allSettled(locks.flatMap((lock) => lock?.extend('2h') ?? []))
+    const answers = extend()
+    await jest.advanceTimersByTimeAsync(SECOND / 2)
+    expect(underWay).toBe(10)
+    await jest.advanceTimersByTimeAsync(SECOND)
+    // The others are the app's.
+    expect(underWay).toBe(5)
+    for (const answer of await settle(answers, 5 * SECOND))
+      expect(answer).toMatchObject({ reason: { code: 'TIMEOUT' } })
     expect(pool.ended).toBe(0)
+    pool.write = () => after(SECOND, { rows: [], changed: 1 })
+    for (const { status } of await settle(extend(), 4 * SECOND)) expect(status).toBe('fulfilled')
   })
 
   it('are ended at most twenty times by all providers of one client, whatever their number', async () => {
