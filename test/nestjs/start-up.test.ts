@@ -47,9 +47,7 @@ describe('In production', () => {
 
   test('it does for an application of a single instance', async () => {
     await startWith({ lockProvider: new InMemoryLockProvider(), allowInMemory: true })
-    expect(places()).toEqual([
-      'log Locks go to the memory of this process, which other instances do not see',
-    ])
+    expect(places()).toEqual(['log Locks go to the memory of this process, which other instances do not see'])
   })
 })
 

@@ -54,7 +54,8 @@ describeBackends(servers)('A URL with a password for $name', (backend) => {
     const { href: url } = Object.assign(new URL(database.url), { username: name, password: SECRET })
     const options = { type: backend.dialect, url, poolSize: 2 } as DataSourceOptions
     const dataSource = await new DataSource(options).initialize()
-    afterTest(() => dataSource.destroy())
+    // mysql2's pool tells of a connection that is refused only then.
+    afterTest(() => dataSource.destroy().catch(() => undefined))
     const busy = dataSource.createQueryRunner()
     await busy.connect()
     afterTest(() => busy.release())
