@@ -51,9 +51,14 @@ const END_OTHERS = `
       ? new (require('pg').Client)(url)
       : await require('mysql2/promise').createConnection(url)
     await client.connect()
-    const answer = await client.query(all)
-    for (const { id } of isPostgres ? answer.rows : answer[0])
+    const others = async () => {
+      const answer = await client.query(all)
+      return isPostgres ? answer.rows : answer[0]
+    }
+    for (const { id } of await others())
       await client.query(isPostgres ? 'select pg_terminate_backend(' + id + ')' : 'kill ' + id)
+    // The server ends a session a moment later.
+    while ((await others()).length > 0) await new Promise((resolve) => setTimeout(resolve, 10))
     await client.end()
   }
   end()`
