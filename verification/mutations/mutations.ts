@@ -215,9 +215,8 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/debts.ts',
     find: 'if (changed > 0 || ',
     replace: 'if (changed >= 0 || ',
-    // Those on virtual time would only wait.
-    tests: LOST_ANSWERS,
-    backend: 'postgres',
+    tests: BACKGROUND,
+    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -608,9 +607,8 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/lock-row.ts',
     find: "latest?.isConnected === true && (write === undefined || write.effect === 'nothing')",
     replace: 'latest?.isConnected === true',
-    // Those on virtual time would only wait.
-    tests: LOST_ANSWERS,
-    backend: 'postgres',
+    tests: BACKGROUND,
+    backend: 'sqlite',
     simulated: true,
   },
   {
