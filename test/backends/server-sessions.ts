@@ -53,12 +53,13 @@ const END_OTHERS = `
     await client.connect()
     const others = async () => {
       const answer = await client.query(all)
-      return isPostgres ? answer.rows : answer[0]
+      return (isPostgres ? answer.rows : answer[0]).map(({ id }) => id)
     }
-    for (const { id } of await others())
+    const ended = await others()
+    for (const id of ended)
       await client.query(isPostgres ? 'select pg_terminate_backend(' + id + ')' : 'kill ' + id)
     // The server ends a session a moment later.
-    while ((await others()).length > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    while ((await others()).some((id) => ended.includes(id))) await new Promise((resolve) => setTimeout(resolve, 10))
     await client.end()
   }
   end()`

@@ -54,7 +54,7 @@ describeBackends(servers)('A URL with a password for $name', (backend) => {
     const { href: url } = Object.assign(new URL(database.url), { username: name, password: SECRET })
     const options = { type: backend.dialect, url, poolSize: 2 } as DataSourceOptions
     const dataSource = await new DataSource(options).initialize()
-    // mysql2's pool tells of a connection that is refused only then.
+    // If a connection is refused meanwhile, the end of mysql2's pool fails.
     afterTest(() => dataSource.destroy().catch(() => undefined))
     const busy = dataSource.createQueryRunner()
     await busy.connect()

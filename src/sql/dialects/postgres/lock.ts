@@ -16,8 +16,8 @@ import { raw, sql, type Sql } from '../../sql'
 /**
  * An error if the app may have left a transaction open, whose rollback would undo the write: it has written, or has lasted for longer
  * than it takes to plan a statement. So has one of our own that waited for a lock on the table while it was planned: the transaction
- * began before. Only that of the app fails the next statement, too. The error is that of a cast, because its message then says why. A query, because it must not be
- * evaluated again when the row turns out to have changed: the statement itself has begun to write then.
+ * began before. Only that of the app fails the next statement, too. The error is that of a cast, because its message then says why. A
+ * query, because it must not be evaluated again when the row turns out to have changed: the statement itself has begun to write then.
  */
 const COMMITS = sql`(select case when pg_catalog.txid_current_if_assigned() is null
   and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second'
