@@ -229,6 +229,19 @@ it("on the operators' page, a pause lets all instances skip, until the job is re
   await operators.getByText('TIMEOUT').waitFor()
 })
 
+it.each([360, 640, 720, 1_280])(
+  "at %d pixels nothing below moves when the operators' page comes",
+  async (width) => {
+    const page = await open({ viewport: { width, height: 800 } })
+    await page.frameLocator('iframe').getByText('send-report').first().waitFor()
+    const [free, height] = await page.evaluate<number[]>(`(() => {
+      const frame = document.querySelector('.frame')
+      return [parseFloat(getComputedStyle(frame).minHeight), frame.getBoundingClientRect().height]
+    })()`)
+    expect(height).toBe(free)
+  },
+)
+
 it('the text is there before the playground is loaded, which then needs no network', async () => {
   const page = await open()
   await until(page, (seen) => seen.find(isBegin))
