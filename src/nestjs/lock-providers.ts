@@ -65,6 +65,28 @@ export function lockProvidersFor(options: ShedLockModuleOptions, modules: Module
   return new Map([[undefined, first], ...Object.entries(lockProviders)])
 }
 
+const createdOf = (provider: LockProvider): LockProvider =>
+  provider instanceof LazyLockProvider ? provider.created : provider
+
+/** What a lock provider has that keeps its locks in a SQL table. */
+interface WithTable {
+  readonly table: { check(): Promise<readonly { readonly severity: string; readonly message: string }[]> }
+}
+
+/** @returns what is wrong with the lock tables, so that locks fail: one message each. Never rejects */
+export async function faultsOfTables(providers: LockProviders): Promise<string[]> {
+  const checks = Array.from(new Set(Array.from(providers.values(), createdOf)), async (provider) => {
+    const { table } = provider as LockProvider & Partial<WithTable>
+    try {
+      const findings = (await table?.check()) ?? []
+      return findings.filter(({ severity }) => severity === 'error').map(({ message }) => message)
+    } catch (error) {
+      return [String(error instanceof Error ? error.message : error)]
+    }
+  })
+  return (await Promise.all(checks)).flat()
+}
+
 /**
  * Describes where the locks are kept, for the log.
  *
@@ -72,7 +94,7 @@ export function lockProvidersFor(options: ShedLockModuleOptions, modules: Module
  */
 export function placesOf(providers: LockProviders, allowInMemory = false): string {
   const places = Array.from(providers, ([name, registered]) => {
-    const provider = registered instanceof LazyLockProvider ? registered.created : registered
+    const provider = createdOf(registered)
     const inMemory = provider instanceof InMemoryLockProvider
     if (inMemory && !allowInMemory && process.env['NODE_ENV'] === 'production')
       throw configurationError(

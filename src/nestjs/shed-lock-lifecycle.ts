@@ -13,12 +13,14 @@ import {
   parseShutdown,
   parseSlot,
   configurationError,
+  inTime,
   Lease,
   LockError,
   time,
 } from '../core/internal'
 import { scheduleOf, schedulerOf } from './cron-slot'
 import {
+  faultsOfTables,
   instancesOf,
   lockProvidersFor,
   ONE_CORE,
@@ -44,6 +46,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   readonly #scheduled = new Map<string, { readonly instance: object; readonly key: PropertyKey }>()
   #ended: Promise<void> | undefined
   #cancelCheck: Cancel | undefined
+  #checkedTables: Promise<void> = Promise.resolve()
 
   /** @throws LockError `INVALID_CONFIGURATION` */
   constructor(
@@ -92,8 +95,9 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     this.#warnOf(unlocked)
   }
 
-  /** Starts the runs to catch up, without awaiting them: they must not delay the application's start. */
+  /** Starts the runs to catch up and the check of the lock tables, without awaiting them: they must not delay the application's start. */
   onApplicationBootstrap(): void {
+    this.#checkedTables = this.#checkTables()
     for (const catchUp of this.#catchUps) void catchUp()
     this.#cancelCheck = time.after(
       CHECK_SIGNALS_AFTER,
@@ -102,6 +106,11 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       },
       false,
     )
+  }
+
+  async #checkTables(): Promise<void> {
+    const faults = await faultsOfTables(this.providers)
+    if (!this.executors.areShutDown) for (const fault of faults) this.#logger.error(fault)
   }
 
   #checkSignals(): void {
@@ -136,9 +145,10 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
         `Tasks did not end within the shutdown timeout; their locks stay held until they end, or until they expire: ${late.join(', ')} – end each task when its signal aborts, or set a longer shutdown.timeout`,
       )
     // Locks acquired by hand and by executeOnce use the providers directly, and may still have releases in the background.
-    await Promise.all(
-      Array.from(this.providers.values(), async (provider) => provider.drain?.(lease.remaining())),
-    )
+    await Promise.all([
+      ...Array.from(this.providers.values(), async (provider) => provider.drain?.(lease.remaining())),
+      inTime(this.#checkedTables, lease.remaining(), () => new Error('late')).catch(() => undefined),
+    ])
   }
 
   #jobOf(instance: object, key: PropertyKey): Job {

@@ -1,11 +1,12 @@
 import { Injectable, Scope } from '@nestjs/common'
 import { Cron, Interval, Timeout } from '@nestjs/schedule'
-import { beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
+import { eventually } from '../eventually'
 import { providerOf } from '../core/provider-of'
 import { loggedLines, startWith } from './application'
 
@@ -25,6 +26,48 @@ describe('At its start the application says where its locks are', () => {
     expect(places()).toEqual([
       "log Locks go to the table shedlock (sqlite); the table shedlock (sqlite) for 'audit'",
     ])
+  })
+})
+
+describe('At its start the application checks its lock tables', () => {
+  const errors = (): string[] => logged.filter((line) => /^(error|warn)/.test(line))
+
+  test('and says once, without waiting, that one does not exist', async () => {
+    const dataSource = await openMemory()
+    const provider = typeOrmLockProvider(dataSource)
+    const options = { lockProvider: () => provider, lockProviders: { audit: provider } }
+    await startWith(options, { provide: 'client', useValue: dataSource })
+    await eventually(() => expect(errors()).toEqual([expect.stringMatching(/^error There is no lock table/)]))
+  })
+
+  test('and says why one could not be checked', async () => {
+    const dataSource = await openMemory()
+    const lockProvider = typeOrmLockProvider(dataSource)
+    await dataSource.destroy()
+    await startWith({ lockProvider })
+    await eventually(() => expect(errors()).toEqual([expect.stringMatching(/^error .*initialize/)]))
+  })
+
+  test('and says nothing of a right one, nor of locks in memory', async () => {
+    const provider = typeOrmLockProvider(await openMemory(migrated()))
+    const check = jest.spyOn(provider.table, 'check')
+    await startWith({ lockProvider: provider, lockProviders: { memory: new InMemoryLockProvider() } })
+    expect(await check.mock.results[0]?.value).toEqual([])
+    expect(errors()).toEqual([])
+  })
+
+  test('and its shutdown waits for the check, and says nothing of it', async () => {
+    const provider = typeOrmLockProvider(await openMemory())
+    let end = (_findings: Awaited<ReturnType<typeof provider.table.check>>): void => undefined
+    jest.spyOn(provider.table, 'check').mockReturnValue(new Promise((resolve) => (end = resolve)))
+    const application = await startWith({ lockProvider: provider })
+    const closed = jest.fn()
+    const closing = application.close().then(closed)
+    await new Promise(setImmediate)
+    expect(closed).not.toHaveBeenCalled()
+    end([{ code: 'TABLE_MISSING', severity: 'error', message: 'There is none.', fix: [] }])
+    await closing
+    expect(errors()).toEqual([])
   })
 })
 
