@@ -1,4 +1,4 @@
-import { inTime, sleep, time, LockError } from '../core/internal'
+import { grace, inTime, sleep, time, LockError } from '../core/internal'
 import { uncountedError, unfitError } from './database-errors'
 import {
   Failure,
@@ -229,6 +229,12 @@ export async function callDatabase<T>(
   call: DatabaseCall<T>,
   deadline: number,
 ): Promise<T> {
+  // It is over already if the process stood still during an earlier call.
+  const prolong = (): void => {
+    const more = grace(deadline, database.timeLimit)
+    if (more > 0) deadline = time.now() + more
+  }
+  prolong()
   const margin = Math.min(SHORTEST_ATTEMPT, (deadline - time.now()) / 4)
   // How long an attempt waits for what is in the way until the server ends the wait. One that is cut short would cost its session.
   let wait = 0
@@ -241,6 +247,7 @@ export async function callDatabase<T>(
     const result = await attemptWithin([half, left, margin + wait], call, database)
     if (!(result instanceof Failure)) return result
     const { kind, error } = result
+    if (kind !== 'given-up') prolong()
     const handling = FAILURES[kind]
     // What a client throws itself names no lock.
     const mayBeUnusable = !handling.isAnswer || error instanceof LockError

@@ -28,7 +28,7 @@ export interface SqlLockProviderOptions extends LockTableOptions {
   readonly lockedBy?: string | undefined
   /**
    * How long an acquisition, an extension or a release may take in all, including the wait for the pool, retries and a check of the
-   * table. Default 5 seconds.
+   * table. Default 5 seconds. Longer if the process stands still, as during synchronous work.
    */
   readonly timeLimit?: Duration | undefined
   /**

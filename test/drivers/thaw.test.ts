@@ -21,4 +21,23 @@ describeBackends(clients)('a process that was frozen, with $title', (each) => {
     expect(endOtherSessions(client.url)).toBe('')
     expect(await locked).toMatchObject({ name: 'job' })
   })
+
+  it('acquires a lock, although another timer blocks the event loop for longer than the time limit', async () => {
+    const client = await each.open()
+    await (await client.createProvider().lock(job))?.unlock()
+    const provider = client.createProvider({ timeLimit: '1s' })
+    // The first one checks the table, too.
+    for (const name of ['first', 'second']) {
+      const locked = new Promise((resolve) => {
+        setTimeout(() => {
+          resolve(provider.lock({ ...job, name }).catch((error: unknown) => error))
+        }, 1)
+      })
+      setTimeout(() => {
+        const end = Date.now() + 2_000
+        while (Date.now() < end);
+      }, 1)
+      expect(await locked).toMatchObject({ name })
+    }
+  })
 })

@@ -1,5 +1,5 @@
 import { expect, it, jest } from '@jest/globals'
-import { type LockError, LockingTaskExecutor } from '../../src/core/internal'
+import { type LockError, LockingTaskExecutor, time } from '../../src/core/internal'
 import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
 import type { Fault } from '../unreliable-client'
 import { expectFailure, HOUR, job, LIMIT, MINUTE, SECOND, settle, useVirtualTime } from './on-virtual-time'
@@ -43,6 +43,18 @@ it('a lease, also of an extension, counts from before the request, less the mill
   expect(lock?.remaining()).toBe(119_499)
   await settle(Promise.resolve(lock?.extend(MINUTE)), 500)
   expect(lock?.remaining()).toBe(118_999)
+})
+
+it('a call during which the process stood still for longer than the time limit is still repeated', async () => {
+  const { now } = time
+  let stoodStill = 0
+  const clock = jest.spyOn(time, 'now').mockImplementation(() => now() + stoodStill)
+  world.network.next = () => {
+    stoodStill = 10 * SECOND
+    return busyAfter(0)()
+  }
+  expect(await settle(world.provider.lock(known), 100)).toBeDefined()
+  clock.mockRestore()
 })
 
 it('a lease counts from the second attempt that acquired it, even if the first took longer than the lease', async () => {

@@ -603,6 +603,15 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 30,
+    breaks: 'a process that stood still gives up what it has not read yet',
+    file: 'src/core/time.ts',
+    find: 'if (more > 0) cancel',
+    replace: 'if (more > limit) cancel',
+    tests: ['test/drivers/thaw.test.ts'],
+    backend: 'mariadb',
+  },
+  {
+    rule: 30,
     breaks: 'an acquisition without an answer is sent again',
     file: 'src/sql/lock-row.ts',
     find: "latest?.isConnected === true && (write === undefined || write.effect === 'nothing')",
