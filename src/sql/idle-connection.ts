@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { Lease, whenOver } from '../core/internal'
+import { DriverError } from './session'
 
 /** In milliseconds. Short, because nothing reports that the app has closed its client. */
 const IDLE = 1_000
@@ -7,7 +8,7 @@ const IDLE = 1_000
 interface Opened<Connection> {
   readonly connection: Promise<Connection>
   /** The file itself rather than its path: this changes if another file takes its place. */
-  readonly file: string
+  readonly file: string | undefined
   users: number
   isRetired: boolean
 }
@@ -25,6 +26,7 @@ export function idleConnection<Connection>(
   let current: Opened<Connection> | undefined
   let idle = new Lease(0)
   let isWatched = false
+  let wasFound = false
 
   const closeUnused = (one: Opened<Connection>): void => {
     if (one.isRetired && one.users === 0) void one.connection.then(close).catch(() => undefined)
@@ -42,6 +44,9 @@ export function idleConnection<Connection>(
   return async (path, work) => {
     const file = fileAt(path)
     if (current && current.file !== file) retire(current)
+    // Opening it would make an empty one.
+    if (!file && wasFound) throw new DriverError(undefined, new Error(`there is no file ${path}`), false)
+    wasFound ||= file !== undefined
     const one = (current ??= { connection: open(path), file, users: 0, isRetired: false })
     one.users++
     try {
@@ -61,8 +66,8 @@ export function idleConnection<Connection>(
   }
 }
 
-/** Identifies the file at a path. While it is open, no other file gets its number, even if it has been deleted. */
-function fileAt(path: string): string {
-  const { dev, ino } = statSync(path, { throwIfNoEntry: false }) ?? {}
-  return `${dev}:${ino}`
+/** Identifies the file at a path, if there is one. While it is open, no other file gets its number, even if it has been deleted. */
+function fileAt(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readdir, readlink, rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { DataSource, type DataSourceOptions } from 'typeorm'
@@ -24,24 +25,25 @@ interface App {
 const optionsOf = (database: string, rest: object = {}) =>
   ({ type: 'better-sqlite3', database, ...migrated(), ...rest }) as DataSourceOptions
 
-async function typeOrm(file: string, options: object): Promise<App> {
+async function typeOrm(file: string, options: object, lockOptions = {}): Promise<App> {
   const dataSource = await new DataSource(optionsOf(file, options)).initialize()
   afterTest(() => dataSource.isInitialized && dataSource.destroy())
   return {
-    provider: typeOrmLockProvider(dataSource),
+    provider: typeOrmLockProvider(dataSource, lockOptions),
     disconnect: () => dataSource.destroy(),
     connect: () => dataSource.initialize(),
   }
 }
 
-async function prisma(file: string, options: object): Promise<App> {
+async function prisma(file: string, options: object, lockOptions = {}): Promise<App> {
   // The migration, which is a command of Prisma's own.
   const migrate = async () => (await typeOrm(file, options)).disconnect()
   await migrate()
   const client = await connect(adapterFor('sqlite'), `file:${file}`)
   await client.$connect()
   afterTest(() => client.$disconnect())
-  return { provider: prismaLockProvider(client), disconnect: () => client.$disconnect(), connect: migrate }
+  const provider = prismaLockProvider(client, lockOptions)
+  return { provider, disconnect: () => client.$disconnect(), connect: migrate }
 }
 
 const journals = [{ enableWAL: false }, { enableWAL: true }]
@@ -87,6 +89,18 @@ describeBackends(cases)('the SQLite file of $orm, $journal', ({ orm, open, journ
     await app.connect()
     expect(await app.provider.lock(JOB)).toBeDefined()
     expect(await isHeld()).toBe(true)
+  })
+
+  it('is not made anew by a lock after it was removed', async () => {
+    const app = await open(file, journal, { timeLimit: '1s' })
+    await app.provider.lock({ ...JOB, name: 'before' })
+    await rm(file)
+    const gone = {
+      code: 'DATABASE_ERROR',
+      message: expect.stringContaining(`there is no file ${file}`) as string,
+    }
+    await expect(app.provider.lock(JOB)).rejects.toMatchObject(gone)
+    expect(existsSync(file)).toBe(false)
   })
 
   it('is the one of the app after the working directory changed', async () => {
