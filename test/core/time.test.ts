@@ -83,7 +83,7 @@ it.each([
       sleep(takes).then(() => 'done'),
       100,
       () => new Error('late'),
-    ).catch(({ message }: Error) => message)
+    ).catch((error: unknown) => (error as Error).message)
     now.mockReturnValue(100 + stoodStill)
     await jest.advanceTimersByTimeAsync(1_000)
     expect(await work).toBe(ends)

@@ -8,6 +8,7 @@ import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { providerOf } from '../core/provider-of'
+import { promiseWithResolvers } from '../promise-with-resolvers'
 import { loggedLines, startWith } from './application'
 
 const NEVER = '0 0 31 2 *'
@@ -58,14 +59,14 @@ describe('At its start the application checks its lock tables', () => {
 
   test('and its shutdown waits for the check, and says nothing of it', async () => {
     const provider = typeOrmLockProvider(await openMemory())
-    let end = (_findings: Awaited<ReturnType<typeof provider.table.check>>): void => undefined
-    jest.spyOn(provider.table, 'check').mockReturnValue(new Promise((resolve) => (end = resolve)))
+    const check = promiseWithResolvers<Awaited<ReturnType<typeof provider.table.check>>>()
+    jest.spyOn(provider.table, 'check').mockReturnValue(check.promise)
     const application = await startWith({ lockProvider: provider })
     const closed = jest.fn()
     const closing = application.close().then(closed)
     await new Promise(setImmediate)
     expect(closed).not.toHaveBeenCalled()
-    end([{ code: 'TABLE_MISSING', severity: 'error', message: 'There is none.', fix: [] }])
+    check.resolve([{ code: 'TABLE_MISSING', severity: 'error', message: 'There is none.', fix: [] }])
     await closing
     expect(errors()).toEqual([])
   })

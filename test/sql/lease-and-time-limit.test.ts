@@ -46,7 +46,7 @@ it('a lease, also of an extension, counts from before the request, less the mill
 })
 
 it('a call during which the process stood still for longer than the time limit is still repeated', async () => {
-  const { now } = time
+  const now = time.now.bind(time)
   let stoodStill = 0
   const clock = jest.spyOn(time, 'now').mockImplementation(() => now() + stoodStill)
   world.network.next = () => {
