@@ -241,12 +241,11 @@ export async function callDatabase<T>(
   let explanation: Failure | undefined
   let wasSilent = false
   for (let repeat = 0; ; repeat++) {
-    const begun = time.now()
-    const left = Math.max(1, deadline - begun)
+    const left = Math.max(1, deadline - time.now())
     const half = wasSilent ? left : Math.min(left, Math.max(left / 2, SHORTEST_ATTEMPT + wait))
     const result = await attemptWithin([half, left, margin + wait], call, database)
     if (!(result instanceof Failure)) return result
-    const { kind, error } = result
+    const { kind, error, waited } = result
     if (kind !== 'given-up') prolong()
     const handling = FAILURES[kind]
     // What a client throws itself names no lock.
@@ -258,7 +257,7 @@ export async function callDatabase<T>(
     if (kind === 'given-up') wasSilent = true
     const isRepeated =
       handling.repeat === 'always' || (handling.repeat === 'if harmless' && call.isIdempotent?.() === true)
-    if (kind === 'conflict') wait = Math.min(LONGEST_WAIT, Math.max(wait, time.now() - begun))
+    wait = Math.min(LONGEST_WAIT, Math.max(wait, waited))
     const lastStart = wait > 0 ? deadline - margin - wait : deadline
     do {
       const interval = time.jittered(intervalBefore(repeat, handling.interval))
@@ -308,26 +307,26 @@ export async function attemptWithin<T>(
   const mayEndSilent = (): boolean => pool.mayEndSilent(row)
   const begun = time.now()
   let isUnderWay = true
-  const end = (wait?: number): void => {
-    if (isUnderWay) pool.endAttempt(wait)
+  const end = (waited?: number): void => {
+    if (isUnderWay) pool.endAttempt(waited)
     isUnderWay = false
   }
   const work = async (): Promise<T | Failure> => {
-    let wait: number | undefined
+    let waited: number | undefined
     try {
       const value = await call.attempt(attempt)
       if (attempt.hasWritten) pool.forgive(row)
       await attempt.release()
-      wait = 0
+      waited = 0
       return value
     } catch (error) {
       const kind = failureKind(dialect, error)
-      if (kind === 'conflict') wait = time.now() - begun
+      if (kind === 'conflict') waited = time.now() - begun
       // Otherwise the session belongs to `giveUp`.
       if (!attempt.isGivenUp) await attempt.handOver(FAILURES[kind].session, mayEndSilent)
-      return new Failure(kind, error)
+      return new Failure(kind, error, undefined, waited)
     } finally {
-      end(wait)
+      end(waited)
     }
   }
   const answer = work()

@@ -171,11 +171,15 @@ export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
 
 /** Why an attempt has no value. */
 export class Failure {
-  /** @param underWay the statement that is still under way, if its session was not ended */
+  /**
+   * @param underWay the statement that is still under way, if its session was not ended
+   * @param waited how long the server let it wait for what is in the way, in milliseconds
+   */
   constructor(
     readonly kind: FailureKind,
     readonly error: unknown,
     readonly underWay?: Promise<unknown>,
+    readonly waited = 0,
   ) {}
 }
 

@@ -97,7 +97,7 @@ describeBackends(cases)('the SQLite file of $orm, $journal', ({ orm, open, journ
     await rm(file)
     const gone = {
       code: 'DATABASE_ERROR',
-      message: expect.stringContaining(`there is no file ${file}`) as string,
+      message: expect.stringContaining(`there is no file ${file}`),
     }
     await expect(app.provider.lock(JOB)).rejects.toMatchObject(gone)
     expect(existsSync(file)).toBe(false)

@@ -64,6 +64,7 @@ export class Instance extends LockProvider {
     const { process, witness, database } = this
     const { name } = configuration
     const asked = process.awake()
+    const { suspendedFor } = process
     if (this.#stopped.signal.aborted)
       process.world.fail(
         'a shutdown stops waiting for locks',
@@ -94,7 +95,9 @@ export class Instance extends LockProvider {
       if (isAnswered && error instanceof LockError && error.code === 'TIMEOUT') refused('held')
       throw error
     } finally {
-      const limit = this.plan.timeLimit + 100
+      const { timeLimit } = this.plan
+      // A process that stood still gets its time again, once for an attempt and once for the call.
+      const limit = timeLimit + 2 * Math.min(process.suspendedFor - suspendedFor, timeLimit) + 100
       if (process.awake() - asked > limit)
         process.world.fail(
           'nothing hangs',
