@@ -198,21 +198,7 @@ export async function sleep(milliseconds: number, ...signals: readonly AbortSign
   })
 }
 
-/**
- * Returns how long to wait for what should have ended before: nothing answers a process that stands still, so as long as it stood still
- * beyond that time, but at most the limit.
- *
- * @param end on the monotonic clock
- * @param limit in milliseconds
- */
-export function grace(end: number, limit: number): number {
-  return Math.max(0, Math.min(time.now() - end, limit))
-}
-
-/**
- * Waits for work, but rejects with `late()` after `limit` milliseconds, or after its `grace` if the process stood still. The work itself
- * continues.
- */
+/** Waits for work, but rejects with `late()` after `limit` milliseconds. The work itself continues. */
 export async function inTime<T>(
   work: Promise<T>,
   limit: number,
@@ -220,17 +206,14 @@ export async function inTime<T>(
   keepsAlive = true,
 ): Promise<T> {
   let cancel: Cancel | undefined
-  const end = time.now() + limit
   const timeout = new Promise<never>((_, reject) => {
-    const giveUp = (): void => {
-      reject(late())
-    }
-    const giveUpAfterGrace = (): void => {
-      const more = grace(end, limit)
-      if (more > 0) cancel = time.after(more, giveUp, keepsAlive)
-      else giveUp()
-    }
-    cancel = time.after(limit, giveUpAfterGrace, keepsAlive)
+    cancel = time.after(
+      limit,
+      () => {
+        reject(late())
+      },
+      keepsAlive,
+    )
   })
   try {
     return await Promise.race([work, timeout])

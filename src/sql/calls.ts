@@ -1,4 +1,4 @@
-import { grace, inTime, sleep, time, LockError } from '../core/internal'
+import { inTime, sleep, time, LockError } from '../core/internal'
 import { uncountedError, unfitError } from './database-errors'
 import {
   Failure,
@@ -292,7 +292,7 @@ export async function attemptWithin<T>(
   if (turn) {
     const asked = time.now()
     try {
-      await inTime(turn, last - least, () => new NoAnswer(last), keepsAlive)
+      await unlessSilent(turn, last - least, keepsAlive)
     } catch (error) {
       // When it comes, it is the next one's.
       void turn.then(() => {
@@ -300,7 +300,7 @@ export async function attemptWithin<T>(
       })
       return new Failure('given-up', error)
     }
-    last -= time.now() - asked
+    last = Math.max(least, last - (time.now() - asked))
     limit = Math.min(limit, last)
   }
   const row = `${database.tableKey} ${call.lockName}`
@@ -331,15 +331,37 @@ export async function attemptWithin<T>(
   }
   const answer = work()
   try {
-    return await inTime(answer, limit, () => new NoAnswer(limit), keepsAlive).catch((error: unknown) => {
+    return await unlessSilent(answer, limit, keepsAlive).catch((error: unknown) => {
       if (limit >= last || call.isIdempotent?.()) throw error
-      return inTime(answer, last - limit, () => new NoAnswer(last), keepsAlive)
+      return unlessSilent(answer, last - limit, keepsAlive)
     })
   } catch (error) {
     // Nobody waits for it any more.
     end()
     return new Failure('given-up', error, attempt.giveUp(mayEndSilent))
   }
+}
+
+/**
+ * Waits for work. Nothing answers a process that stands still, so if it did beyond the limit, waits that long again.
+ *
+ * @param limit in milliseconds
+ */
+async function unlessSilent<T>(work: Promise<T>, limit: number, keepsAlive: boolean): Promise<T> {
+  const end = time.now() + limit
+  const late = (): Error => new NoAnswer(limit)
+  try {
+    return await inTime(work, limit, late, keepsAlive)
+  } catch (error) {
+    const more = grace(end, limit)
+    if (more === 0) throw error
+    return inTime(work, more, late, keepsAlive)
+  }
+}
+
+/** Returns how long the process has stood still after the end of a time limit, at most as long as the limit. In milliseconds. */
+function grace(end: number, limit: number): number {
+  return Math.max(0, Math.min(time.now() - end, limit))
 }
 
 /** Why an attempt was given up. */

@@ -68,24 +68,3 @@ it('a sleep whose signal has aborted does not begin', async () => {
   await sleep(HOUR, new AbortController().signal, AbortSignal.abort())
   expect(jest.getTimerCount()).toBe(0)
 })
-
-it.each([
-  [0, 101, 'late'],
-  [60, 161, 'late'],
-  [60, 159, 'done'],
-  [500, 201, 'late'],
-  [500, 199, 'done'],
-])(
-  'work in a process that stood still for %d ms, which takes %d ms, is %s',
-  async (stoodStill, takes, ends) => {
-    const now = jest.spyOn(time, 'now').mockReturnValue(0)
-    const work = inTime(
-      sleep(takes).then(() => 'done'),
-      100,
-      () => new Error('late'),
-    ).catch((error: unknown) => (error as Error).message)
-    now.mockReturnValue(100 + stoodStill)
-    await jest.advanceTimersByTimeAsync(1_000)
-    expect(await work).toBe(ends)
-  },
-)

@@ -1,6 +1,7 @@
-import { expect, it, jest } from '@jest/globals'
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { type LockError, LockingTaskExecutor, time } from '../../src/core/internal'
 import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
+import { afterTest } from '../after-test'
 import type { Fault } from '../unreliable-client'
 import { expectFailure, HOUR, job, LIMIT, MINUTE, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
@@ -45,16 +46,41 @@ it('a lease, also of an extension, counts from before the request, less the mill
   expect(lock?.remaining()).toBe(118_999)
 })
 
-it('a call during which the process stood still for longer than the time limit is still repeated', async () => {
-  const now = time.now.bind(time)
-  let stoodStill = 0
-  const clock = jest.spyOn(time, 'now').mockImplementation(() => now() + stoodStill)
-  world.network.next = () => {
-    stoodStill = 10 * SECOND
-    return busyAfter(0)()
+describe('A process that stood still for longer than the time limit', () => {
+  let stoodStill: number
+
+  beforeEach(() => {
+    const now = time.now.bind(time)
+    stoodStill = 0
+    const clock = jest.spyOn(time, 'now').mockImplementation(() => now() + stoodStill)
+    afterTest(() => clock.mockRestore())
+  })
+
+  /** Delivers a write while the process stands still, and answers it after so many milliseconds. */
+  const answeredAfter = (milliseconds: number, answer: Delivery): void => {
+    world.network.fault = async (send, isWrite) => {
+      if (!isWrite || stoodStill > 0) return send()
+      stoodStill = 10 * SECOND
+      await later(milliseconds)
+      return answer(send, isWrite, {})
+    }
   }
-  expect(await settle(world.provider.lock(known), 100)).toBeDefined()
-  clock.mockRestore()
+
+  it('waits for an answer a while longer', async () => {
+    answeredAfter(LIMIT + SECOND, send)
+    expect(await settle(world.provider.lock(known), LIMIT + SECOND)).toBeDefined()
+  })
+
+  it('gives up at last', async () => {
+    answeredAfter(2 * LIMIT, send)
+    await expectFailure(world.provider.lock(known), { code: 'TIMEOUT' }, 2 * LIMIT - 1)
+    await settle(Promise.resolve(), LIMIT)
+  })
+
+  it('repeats what its answer calls for', async () => {
+    answeredAfter(0, busyAfter(0))
+    expect(await settle(world.provider.lock(known), 100)).toBeDefined()
+  })
 })
 
 it('a lease counts from the second attempt that acquired it, even if the first took longer than the lease', async () => {

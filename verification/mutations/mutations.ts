@@ -604,9 +604,9 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 30,
     breaks: 'a process that stood still gives up what it has not read yet',
-    file: 'src/core/time.ts',
-    find: 'if (more > 0) cancel',
-    replace: 'if (more > limit) cancel',
+    file: 'src/sql/calls.ts',
+    find: 'if (more === 0) throw error',
+    replace: 'if (more >= 0) throw error',
     tests: ['test/drivers/thaw.test.ts'],
     backend: 'mariadb',
   },
