@@ -292,7 +292,7 @@ export async function attemptWithin<T>(
   if (turn) {
     const asked = time.now()
     try {
-      await unlessSilent(turn, last - least, keepsAlive)
+      await unlessSilent(turn, last - least, last, keepsAlive)
     } catch (error) {
       // When it comes, it is the next one's.
       void turn.then(() => {
@@ -331,9 +331,9 @@ export async function attemptWithin<T>(
   }
   const answer = work()
   try {
-    return await unlessSilent(answer, limit, keepsAlive).catch((error: unknown) => {
+    return await unlessSilent(answer, limit, limit, keepsAlive).catch((error: unknown) => {
       if (limit >= last || call.isIdempotent?.()) throw error
-      return unlessSilent(answer, last - limit, keepsAlive)
+      return unlessSilent(answer, last - limit, last, keepsAlive)
     })
   } catch (error) {
     // Nobody waits for it any more.
@@ -346,10 +346,16 @@ export async function attemptWithin<T>(
  * Waits for work. Nothing answers a process that stands still, so if it did beyond the limit, waits that long again.
  *
  * @param limit in milliseconds
+ * @param inAll the same with what was waited before, for the error
  */
-async function unlessSilent<T>(work: Promise<T>, limit: number, keepsAlive: boolean): Promise<T> {
+async function unlessSilent<T>(
+  work: Promise<T>,
+  limit: number,
+  inAll: number,
+  keepsAlive: boolean,
+): Promise<T> {
   const end = time.now() + limit
-  const late = (): Error => new NoAnswer(limit)
+  const late = (): Error => new NoAnswer(inAll)
   try {
     return await inTime(work, limit, late, keepsAlive)
   } catch (error) {
