@@ -75,13 +75,14 @@ interface WithTable {
 
 /** @returns what is wrong with the lock tables, so that locks fail: one message each. Never rejects */
 export async function faultsOfTables(providers: LockProviders): Promise<string[]> {
-  const checks = Array.from(new Set(Array.from(providers.values(), createdOf)), async (provider) => {
-    const { table } = provider as LockProvider & Partial<WithTable>
+  const checks = Array.from(providers, async ([name, registered]) => {
+    const { table } = createdOf(registered) as LockProvider & Partial<WithTable>
+    const whose = name === undefined ? '' : `Lock provider '${name}': `
     try {
       const findings = (await table?.check()) ?? []
-      return findings.filter(({ severity }) => severity === 'error').map(({ message }) => message)
+      return findings.filter(({ severity }) => severity === 'error').map(({ message }) => whose + message)
     } catch (error) {
-      return [String(error instanceof Error ? error.message : error)]
+      return [whose + String(error instanceof Error ? error.message : error)]
     }
   })
   return (await Promise.all(checks)).flat()

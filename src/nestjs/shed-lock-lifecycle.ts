@@ -13,7 +13,6 @@ import {
   parseShutdown,
   parseSlot,
   configurationError,
-  inTime,
   Lease,
   LockError,
   time,
@@ -34,8 +33,11 @@ import { configurationOf, isLocked, locksOf, prototypesOf } from './scheduler-lo
 import type { SchedulerLockOptions } from './scheduler-lock-options'
 import { checkModuleOptions, executorsFor, type ShedLockModuleOptions } from './shed-lock-module-options'
 
-/** `createApplicationContext` starts the application before it returns, so `enableShutdownHooks` comes later. In milliseconds. */
-const CHECK_SIGNALS_AFTER = 5_000
+/**
+ * `createApplicationContext` starts the application before it returns, so `enableShutdownHooks`, and some migrations, come later; and most
+ * tests have closed it by then. In milliseconds.
+ */
+const CHECK_AFTER = 5_000
 
 /** Checks the locked methods when the application starts, and ends executors and providers when it shuts down. */
 export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -46,7 +48,6 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   readonly #scheduled = new Map<string, { readonly instance: object; readonly key: PropertyKey }>()
   #ended: Promise<void> | undefined
   #cancelCheck: Cancel | undefined
-  #checkedTables: Promise<void> = Promise.resolve()
 
   /** @throws LockError `INVALID_CONFIGURATION` */
   constructor(
@@ -95,14 +96,14 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     this.#warnOf(unlocked)
   }
 
-  /** Starts the runs to catch up and the check of the lock tables, without awaiting them: they must not delay the application's start. */
+  /** Starts the runs to catch up, without awaiting them: they must not delay the application's start. */
   onApplicationBootstrap(): void {
-    this.#checkedTables = this.#checkTables()
     for (const catchUp of this.#catchUps) void catchUp()
     this.#cancelCheck = time.after(
-      CHECK_SIGNALS_AFTER,
+      CHECK_AFTER,
       () => {
         this.#checkSignals()
+        void this.#checkTables()
       },
       false,
     )
@@ -145,10 +146,9 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
         `Tasks did not end within the shutdown timeout; their locks stay held until they end, or until they expire: ${late.join(', ')} – end each task when its signal aborts, or set a longer shutdown.timeout`,
       )
     // Locks acquired by hand and by executeOnce use the providers directly, and may still have releases in the background.
-    await Promise.all([
-      ...Array.from(this.providers.values(), async (provider) => provider.drain?.(lease.remaining())),
-      inTime(this.#checkedTables, lease.remaining(), () => new Error('late')).catch(() => undefined),
-    ])
+    await Promise.all(
+      Array.from(this.providers.values(), async (provider) => provider.drain?.(lease.remaining())),
+    )
   }
 
   #jobOf(instance: object, key: PropertyKey): Job {

@@ -3,10 +3,10 @@ import { Cron, Interval, Timeout } from '@nestjs/schedule'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
+import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
-import { eventually } from '../eventually'
 import { providerOf } from '../core/provider-of'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { loggedLines, startWith } from './application'
@@ -30,15 +30,32 @@ describe('At its start the application says where its locks are', () => {
   })
 })
 
-describe('At its start the application checks its lock tables', () => {
-  const errors = (): string[] => logged.filter((line) => /^(error|warn)/.test(line))
+describe('Five seconds after its start the application checks its lock tables', () => {
+  const faults = (): string[] => logged.filter((line) => line.startsWith('error'))
 
-  test('and says once, without waiting, that one does not exist', async () => {
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] })
+    afterTest(() => jest.useRealTimers())
+  })
+
+  const checked = async (...providers: SqlLockProvider[]): Promise<void> => {
+    const checks = providers.map(({ table }) => jest.spyOn(table, 'check'))
+    await jest.advanceTimersByTimeAsync(5_000)
+    for (const check of checks) await Promise.allSettled([check.mock.results[0]?.value])
+    await new Promise(setImmediate)
+  }
+
+  test('and says of which lock provider one does not exist', async () => {
     const dataSource = await openMemory()
     const provider = typeOrmLockProvider(dataSource)
     const options = { lockProvider: () => provider, lockProviders: { audit: provider } }
     await startWith(options, { provide: 'client', useValue: dataSource })
-    await eventually(() => expect(errors()).toEqual([expect.stringMatching(/^error There is no lock table/)]))
+    expect(faults()).toEqual([])
+    await checked(provider)
+    expect(faults()).toEqual([
+      expect.stringMatching(/^error There is no lock table/),
+      expect.stringMatching(/^error Lock provider 'audit': There is no lock table/),
+    ])
   })
 
   test('and says why one could not be checked', async () => {
@@ -46,29 +63,32 @@ describe('At its start the application checks its lock tables', () => {
     const lockProvider = typeOrmLockProvider(dataSource)
     await dataSource.destroy()
     await startWith({ lockProvider })
-    await eventually(() => expect(errors()).toEqual([expect.stringMatching(/^error .*initialize/)]))
+    await checked(lockProvider)
+    expect(faults()).toEqual([expect.stringMatching(/^error .*initialize/)])
   })
 
   test('and says nothing of a right one, nor of locks in memory', async () => {
     const provider = typeOrmLockProvider(await openMemory(migrated()))
-    const check = jest.spyOn(provider.table, 'check')
     await startWith({ lockProvider: provider, lockProviders: { memory: new InMemoryLockProvider() } })
-    expect(await check.mock.results[0]?.value).toEqual([])
-    expect(errors()).toEqual([])
+    await checked(provider)
+    expect(faults()).toEqual([])
   })
 
-  test('and its shutdown waits for the check, and says nothing of it', async () => {
+  test('unless it is closed by then, and says nothing if it is closed meanwhile', async () => {
     const provider = typeOrmLockProvider(await openMemory())
-    const check = promiseWithResolvers<Awaited<ReturnType<typeof provider.table.check>>>()
-    jest.spyOn(provider.table, 'check').mockReturnValue(check.promise)
+    const check = jest.spyOn(provider.table, 'check')
+    await (await startWith({ lockProvider: provider })).close()
+    await jest.advanceTimersByTimeAsync(5_000)
+    expect(check).not.toHaveBeenCalled()
     const application = await startWith({ lockProvider: provider })
-    const closed = jest.fn()
-    const closing = application.close().then(closed)
+    const findings = promiseWithResolvers<Awaited<ReturnType<typeof provider.table.check>>>()
+    check.mockReturnValue(findings.promise)
+    await jest.advanceTimersByTimeAsync(5_000)
+    expect(check).toHaveBeenCalled()
+    await application.close()
+    findings.resolve([{ code: 'TABLE_MISSING', severity: 'error', message: 'There is none.', fix: [] }])
     await new Promise(setImmediate)
-    expect(closed).not.toHaveBeenCalled()
-    check.resolve([{ code: 'TABLE_MISSING', severity: 'error', message: 'There is none.', fix: [] }])
-    await closing
-    expect(errors()).toEqual([])
+    expect(faults()).toEqual([])
   })
 })
 
