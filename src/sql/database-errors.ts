@@ -100,12 +100,15 @@ export function busyError(
   )
 }
 
+export const READ_ONLY_ADVICE =
+  'if it is a standby or a former primary, make the pool connect to the primary; otherwise look for a setting that forbids writes (default_transaction_read_only, read_only), which some hosts switch on when the disk is full.'
+
 /** Creates the error for a server that accepts no writes. */
 export function readOnlyError(error: unknown, { lockName }: CallLimits): LockError {
   const { code, message, cause } = driverErrorOf(error)
   return new LockError(
     'DATABASE_ERROR',
-    `This database server does not accept writes, so it cannot serve ${subject(lockName)}: ${message} (error ${code}) – if it is a standby or a former primary, make the pool connect to the primary; otherwise look for a setting that forbids writes (default_transaction_read_only, read_only), which some hosts switch on when the disk is full.`,
+    `This database server does not accept writes, so it cannot serve ${subject(lockName)}: ${message} (error ${code}) – ${READ_ONLY_ADVICE}`,
     { lockName, cause },
   )
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { DataSource } from 'typeorm'
+import { DataSource, type DataSourceOptions } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/dialects'
 import type { LockTableOptions } from '../../src/sql/names'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { tableDefinition } from '../../src/sql/table/definition'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
+import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
@@ -140,6 +141,30 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
       expect((await provider.table.check())[0]?.fix).toHaveLength(1)
       await provider.table.create()
       expect(await provider.table.check()).toEqual([])
+    },
+  )
+
+  it('finds nothing wrong with a row that has no name', async () => {
+    const provider = await migrated()
+    await run(["insert into shedlock values ('', '2020-01-01 00:00:00', '2020-01-01 00:00:00', 'host')"])
+    expect(await provider.table.check()).toEqual([])
+  })
+
+  itIf(backend.dialect === 'postgres', 'a setting of the session')(
+    'says that the server accepts no writes, and what to look for',
+    async () => {
+      await migrated()
+      const pinned = { ...dataSource.options, extra: { options: '-c default_transaction_read_only=on' } }
+      const readOnly = await new DataSource({
+        ...pinned,
+        migrationsRun: false,
+      } as DataSourceOptions).initialize()
+      afterTest(() => readOnly.destroy())
+      const message = expect.stringMatching(
+        /refuses (insert|update) .* read-only .*default_transaction_read_only/,
+      )
+      const found = { code: 'REFUSED', severity: 'error', message }
+      expect(await typeOrmLockProvider(readOnly).table.check()).toMatchObject([found, found])
     },
   )
 

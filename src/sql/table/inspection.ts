@@ -3,6 +3,7 @@ import type { Dialect } from '../dialects'
 import { columns } from '../expressions'
 import { raw, render, sql, type Sql } from '../sql'
 import type { Attempt } from '../calls'
+import { READ_ONLY_ADVICE } from '../database-errors'
 import { DriverError, type SqlRow } from '../session'
 import { foundIn, type TableSql, title } from '../names'
 import { isHeldForEver, lockRecords, OTHERS_AT_MOST_AHEAD, type LockRecord } from '../records'
@@ -92,11 +93,11 @@ function otherSchema(
   return [finding('OTHER_SCHEMA', 'warning', message)]
 }
 
-/** Tests the privileges with statements that touch no row, because a name is never empty. */
+/** Tests the privileges with statements that touch no row. */
 async function privileges(inspected: Inspected): Promise<TableFinding[]> {
   const { attempt, table } = inspected
   const { lockUntil, lockedAt, lockedBy } = table
-  const nothing = sql`where ${table.name} = ''`
+  const nothing = sql`where 1 = 0`
   const select = sql`select ${columns(table)} from ${table.table} ${nothing}`
   const insert = sql`insert into ${table.table} (${columns(table)}) ${select}`
   const update = sql`update ${table.table} set ${lockUntil} = ${lockUntil}, ${lockedAt} = ${lockedAt}, ${lockedBy} = ${lockedBy} ${nothing}`
@@ -120,8 +121,13 @@ async function refusal(
     if (!(error instanceof DriverError) || error.code === undefined) throw error
     const refused = `The database refuses ${what} table '${title(table.names)}': ${error.message}`
     if (!dialect.table.denied.includes(error.code)) {
-      const message = `${refused} – look for what was added to the table; or, if the server is a replica, connect to the primary.`
-      return [finding('REFUSED', 'error', message)]
+      const advice =
+        error.code in dialect.readOnlyErrors
+          ? READ_ONLY_ADVICE
+          : what === 'to describe'
+            ? 'check whether the client connects to the right database.'
+            : 'look for what was added to the table.'
+      return [finding('REFUSED', 'error', `${refused} – ${advice}`)]
     }
     const grantee = (await answer(inspected, dialect.table.grantee)) ?? 'the_user'
     const grant =
