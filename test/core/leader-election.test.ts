@@ -186,6 +186,24 @@ it.each([
   await election.shutdown()
 })
 
+it('that is shut down before it leads steps down', async () => {
+  const events: string[] = []
+  const provider = new InMemoryLockProvider()
+  const stopped = promiseWithResolvers<readonly string[]>()
+  const onTaskStarted = () => void election.shutdown({ timeout: '1s' }).then(stopped.resolve)
+  const election: LeaderElection = leaderElection(
+    provider,
+    { name: 'leader', lockAtMostFor: '1h', interval: 5, listeners: [{ onTaskStarted }] },
+    {
+      onElected: () => events.push('elected'),
+      onStepDown: (reason) => events.push((reason as LockError).code),
+    },
+  )
+  expect(await stopped.promise).toEqual([])
+  expect(events).toEqual(['elected', 'SHUTDOWN'])
+  expect(provider.isLocked('leader')).toBe(false)
+})
+
 it('is refused without onElected', () => {
   const configuration = { name: 'leader', lockAtMostFor: '1h' }
   expect(() => leaderElection(new InMemoryLockProvider(), configuration, {} as Callbacks)).toThrow(

@@ -500,6 +500,49 @@ it('a drain repeats the release of a busy row soon, however long the row was bus
   expect(await world.held()).toEqual([])
 })
 
+it('a late read of an attempt that was given up does not hide the write of the next one', async () => {
+  const read = world.network.stall('reads')
+  const failed = expect(world.provider.lock(job())).rejects.toMatchObject(TIMED_OUT)
+  await jest.advanceTimersByTimeAsync(LIMIT / 2 - 100)
+  world.network.gate = {}
+  world.network.next = 'late'
+  await jest.advanceTimersByTimeAsync(600)
+  read.resolve()
+  await jest.advanceTimersByTimeAsync(LIMIT)
+  await failed
+  await world.network.deliver()
+  await jest.advanceTimersByTimeAsync(10 * MINUTE)
+  expect(await world.held()).toEqual([])
+})
+
+it('a slot that is acquired again without an answer is released', async () => {
+  const due = { ...job(), slot: Date.now() - MINUTE, untilSucceeded: true }
+  await (await world.provider.lock(due))?.unlock({ outcome: 'failed' })
+  await jest.advanceTimersByTimeAsync(LIMIT)
+  world.network.fault = async (send, isWrite, values) => {
+    const answer = await send()
+    if (!isWrite || !('seenBy' in values)) return answer
+    world.network.fault = 'no connection'
+    throw new DriverError(undefined, 'ECONNRESET')
+  }
+  await expectFailure(world.provider.lock(due), FAILED, LIMIT + SECOND)
+  expect(await world.held()).toEqual(['job'])
+  world.network.fault = undefined
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  expect(await world.held()).toEqual([])
+})
+
+it('a drain ends with the last acquisition that was under way', async () => {
+  const write = world.network.stall('writes')
+  const lock = world.provider.lock(job())
+  await jest.advanceTimersByTimeAsync(10)
+  const drained = world.provider.drain(10 * SECOND)
+  world.network.gate = {}
+  write.resolve()
+  await settle(drained, SECOND)
+  await (await lock)?.unlock()
+})
+
 it('providers of one client send their releases one at a time, and keep a thousand of them together', async () => {
   const providers = Array.from({ length: 3 }, () => new SqlLockProvider(world.network, dialects.sqlite))
   world.network.fault = 'answer lost'

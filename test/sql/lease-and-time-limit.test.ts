@@ -83,6 +83,14 @@ describe('A process that stood still for longer than the time limit', () => {
   })
 })
 
+it('only writes in a row that change nothing are an error', async () => {
+  const lock = await world.provider.lock(known)
+  for (let extensions = 0; extensions < 6; extensions++) {
+    world.network.next = () => Promise.resolve({ rows: [], changed: 0 })
+    await settle(Promise.resolve(lock?.extend(MINUTE)), SECOND)
+  }
+})
+
 it('a lease counts from the second attempt that acquired it, even if the first took longer than the lease', async () => {
   world.network.next = busyAfter(2 * SECOND)
   const lock = await settle(world.provider.lock({ ...known, lockAtMostFor: SECOND }), 2_010)

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { DataSource } from 'typeorm'
 import { type Lock, LockError, LockingTaskExecutor } from '../../src/core/internal'
 import { dialects, type Dialect } from '../../src/sql/dialects'
+import { Pool } from '../../src/sql/pool'
 import { DriverError, type SqlClient, type StatementResult } from '../../src/sql/session'
 import { sql } from '../../src/sql/sql'
 import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
@@ -306,6 +307,23 @@ describe('the connections of a pool', () => {
     for (const failure of await Promise.all(failures)) expect(failure).toMatchObject({ code: 'TIMEOUT' })
     pool.write = answered
     expect(await settle(provider.lock({ ...job, name: 'next' }), SECOND)).toBeDefined()
+  })
+
+  it('are used by five calls while they wait on the server, and by ten once that is known to be over', async () => {
+    const shared = new Pool()
+    let underWay = 0
+    const begin = () => void Promise.resolve(shared.beginAttempt()).then(() => underWay++)
+    const end = async (waited?: number): Promise<number> => {
+      shared.endAttempt(waited)
+      underWay--
+      await settle(Promise.resolve())
+      return underWay
+    }
+    for (let calls = 0; calls < 30; calls++) begin()
+    await settle(Promise.resolve())
+    for (const left of [9, 8, 7, 6, 5, 5]) expect(await end(SECOND)).toBe(left)
+    expect(await end()).toBe(5)
+    expect(await end(0)).toBe(10)
   })
 
   it('are kept if a commit was not replicated, because they are healthy', async () => {
