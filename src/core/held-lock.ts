@@ -41,6 +41,10 @@ export function recordGuard(acquisition: Acquisition): void {
   guarded.add(acquisition)
 }
 
+const OUTLIVED = 'the task ran longer than lockAtMostFor'
+const NOT_EXTENDED =
+  'it was not extended in time: the database did not answer its extensions, or this process stood still'
+
 /** One lock, from its acquisition to its end. Its extensions and its release run one at a time. */
 export class HeldLock implements Lock {
   readonly name: string
@@ -235,7 +239,7 @@ export class HeldLock implements Lock {
     )
   }
 
-  #loseIfOver(why = 'its lease is over, because the task ran longer than lockAtMostFor'): void {
+  #loseIfOver(why = `its lease is over, because ${this.#cancelKeepAlive ? NOT_EXTENDED : OUTLIVED}`): void {
     if (this.#lease.remaining() === 0) this.#lose(why)
   }
 

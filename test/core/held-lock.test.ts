@@ -172,6 +172,16 @@ describe('an unlock', () => {
   })
 })
 
+it('a lock that is kept alive was lost because it was not extended in time', async () => {
+  const silent = { extend: () => Promise.reject(new Error('no answer')) }
+  const lock = lockOf(acquisition(silent))
+  lock.keepAlive(MINUTE, Infinity)
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  await expect(lock.extend('1m')).rejects.toEqual(
+    lockError('LOCK_LOST', /it was not extended in time: the data/),
+  )
+})
+
 describe('the signal of a lock', () => {
   const reasons = {
     'the executor': (lock: HeldLock) => lock.abort('executor'),
