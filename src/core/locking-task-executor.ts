@@ -74,8 +74,8 @@ export class LockingTaskExecutor {
   #locks: Pick<LockProvider, 'acquire' | 'drain'> | undefined
   readonly #listeners: readonly LockingTaskExecutorListener[]
   readonly #defaults: DefaultDurations
-  /** The runs that have not ended, each with the name of its lock. */
-  readonly #runs = new Map<Promise<unknown>, string>()
+  /** The runs that have not ended. */
+  readonly #runs = new Set<Promise<unknown>>()
   /** The locks of the tasks that are running. */
   readonly #held = new Set<HeldLock>()
   /** Aborts when no more tasks may start. */
@@ -112,7 +112,7 @@ export class LockingTaskExecutor {
     checkTask(task, name)
     const event: LockEvent = { name, configuration: request.configuration }
     const run = this.#execute(request, event, task)
-    this.#runs.set(run, name)
+    this.#runs.add(run)
     const result = await run.finally(() => this.#runs.delete(run))
     return result.executed ? result : reportSkip(result, request, event)
   }
@@ -142,8 +142,8 @@ export class LockingTaskExecutor {
     } finally {
       const duration = time.now() - started
       notify(this.#listeners, 'onTaskFinished', { ...event, duration, ...end })
-      await this.#release(lock, event, end)
       this.#held.delete(lock)
+      await this.#release(lock, event, end)
     }
   }
 
@@ -231,16 +231,15 @@ export class LockingTaskExecutor {
     const lease = new Lease(timeout)
     const goingOn = lease.lasting(abortAfter)
     this.#shutdown.abort()
-    const runs = [...this.#runs]
     const abort = (): void => {
       this.#hasAbortedTasks = true
       for (const lock of this.#held) lock.abort(shutdownError(lock.name))
     }
     const cancelAbort = whenOver(() => goingOn.remaining(), abort)
-    const ended = Promise.allSettled(runs.map(([run]) => run))
+    const ended = Promise.allSettled(this.#runs)
     await inTime(ended, lease.remaining(), () => new Error('not ended')).catch(abort)
     cancelAbort()
-    const late = runs.filter(([run]) => this.#runs.has(run)).map(([, name]) => name)
+    const late = Array.from(this.#held, ({ name }) => name)
     await this.#locks?.drain?.(lease.remaining())
     // A nested task has the name of the task around it.
     return [...new Set(late)]

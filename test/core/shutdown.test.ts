@@ -106,6 +106,17 @@ describe('shutdown', () => {
     expect(await world.executor.shutdown()).toEqual([])
   })
 
+  it('does not name a task that has ended, although its release gets no answer', async () => {
+    const released = promiseWithResolvers()
+    const run = world.executor.executeWithLock(job, () => {
+      world.provider.gate = released.promise
+      return 'done'
+    })
+    expect(await world.executor.shutdown({ timeout: '20ms' })).toEqual([])
+    released.resolve()
+    expect(await run).toEqual({ executed: true, value: 'done' })
+  })
+
   it('skips what is called afterwards, without asking the database', async () => {
     await world.executor.shutdown()
     expect(await world.executor.executeWithLock(job, () => 'late')).toEqual({
