@@ -112,6 +112,7 @@ describe('shutdown', () => {
       world.provider.gate = released.promise
       return 'done'
     })
+    await eventually(() => expect(world.provider.calls).toEqual(['lock', 'unlock']))
     expect(await world.executor.shutdown({ timeout: '20ms' })).toEqual([])
     released.resolve()
     expect(await run).toEqual({ executed: true, value: 'done' })
