@@ -79,6 +79,24 @@ export function pauseOwner(lockName: string, pausedBy: string, reason: string): 
   return parseOwner(`${PAUSE}${pausedBy}: ${reason}`, what, lockName)
 }
 
+/**
+ * Identifies the PID namespace: containers of one pod have the host's name in common, but not its processes. Empty but for its zeros
+ * where there are none, as on macOS.
+ *
+ * @see https://man7.org/linux/man-pages/man7/pid_namespaces.7.html
+ */
+const NAMESPACE = pidNamespace().toString(16).slice(-4).padStart(4, '0')
+
+function pidNamespace(): number {
+  try {
+    // Some runtimes have no files.
+    const link = process.getBuiltinModule('node:fs').readlinkSync('/proc/self/ns/pid')
+    return Number(/\d+/.exec(link))
+  } catch {
+    return 0
+  }
+}
+
 /** Of this process. */
 let acquisitions = 0
 
@@ -90,7 +108,8 @@ export function newOwner(lockedBy: string): string {
   const random = randomUUID()
   acquisitions = (acquisitions + 1) % 16 ** 6
   // The number as well, because tests may replace `randomUUID` by a constant.
-  return `${lockedBy}/${random.slice(0, 14)}8${random.slice(15, 30)}${acquisitions.toString(16).padStart(6, '0')}`
+  const number = acquisitions.toString(16).padStart(6, '0')
+  return `${lockedBy}/${random.slice(0, 14)}8${random.slice(15, 19)}${NAMESPACE}${random.slice(23, 30)}${number}`
 }
 
 /** How a run ended, for the release of its lock. Durations are in milliseconds. */
@@ -184,10 +203,13 @@ export function lastRunOf(owner: string, held: boolean, lockUntil: Date, now: Da
   }
 }
 
-/** Returns whether the owner's process runs. Unknown on other hosts than its own, and for owners with names of their own. */
+/**
+ * Returns whether the owner's process runs. Unknown on other hosts and in other PID namespaces than its own, and for owners with names of
+ * their own.
+ */
 export function processOf(owner: string): 'gone' | 'running' | 'unknown' {
   const [, host, pid] = /^(.*?)\/(\d+)(?:\/\d+)?$/.exec(readableOwner(owner)) ?? []
-  if (host !== hostname()) return 'unknown'
+  if (host !== hostname() || owner.slice(-17, -13) !== NAMESPACE) return 'unknown'
   try {
     // Sends nothing: it only finds out whether the process exists.
     process.kill(Number(pid), 0)

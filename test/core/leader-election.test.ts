@@ -189,8 +189,10 @@ it.each([
 it('that is shut down before it leads steps down', async () => {
   const events: string[] = []
   const provider = new InMemoryLockProvider()
-  const stopped = promiseWithResolvers<readonly string[]>()
-  const onTaskStarted = () => void election.shutdown({ timeout: '1s' }).then(stopped.resolve)
+  const stopping = promiseWithResolvers<Promise<readonly string[]>>()
+  const onTaskStarted = () => {
+    stopping.resolve(election.shutdown({ timeout: '1s' }))
+  }
   const election: LeaderElection = leaderElection(
     provider,
     { name: 'leader', lockAtMostFor: '1h', interval: 5, listeners: [{ onTaskStarted }] },
@@ -199,7 +201,7 @@ it('that is shut down before it leads steps down', async () => {
       onStepDown: (reason) => events.push((reason as LockError).code),
     },
   )
-  expect(await stopped.promise).toEqual([])
+  expect(await stopping.promise).toEqual([])
   expect(events).toEqual(['elected', 'SHUTDOWN'])
   expect(provider.isLocked('leader')).toBe(false)
 })

@@ -11,6 +11,7 @@ import {
   isOurs,
   lastRunOf,
   newOwner,
+  processOf,
   readableOwner,
 } from '../../src/sql/owner'
 import { lockRecords } from '../../src/sql/records'
@@ -117,6 +118,16 @@ describe('an owner, whatever lockedBy is,', () => {
 
 afterEach(() => {
   jest.restoreAllMocks()
+})
+
+it('tells only of processes that this one can see whether they run', () => {
+  const ofHost = (pid: number): string => newOwner(`${os.hostname()}/${pid}`)
+  const inAnotherContainer = (owner: string): string =>
+    owner.slice(0, -17) + (owner.slice(-17, -13) === 'aaaa' ? 'bbbb' : 'aaaa') + owner.slice(-13)
+  const gone = 2_147_483_646
+  expect([process.pid, gone].map((pid) => processOf(ofHost(pid)))).toEqual(['running', 'gone'])
+  expect(processOf(inAnotherContainer(ofHost(gone)))).toBe('unknown')
+  expect(processOf(newOwner('other-host/7'))).toBe('unknown')
 })
 
 it('names the host, the process and the thread by default, and keeps the end of a long name', () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { DataSource, type DataSourceOptions } from 'typeorm'
+import { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/dialects'
 import type { LockTableOptions } from '../../src/sql/names'
@@ -158,7 +158,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
       const readOnly = await new DataSource({
         ...pinned,
         migrationsRun: false,
-      } as DataSourceOptions).initialize()
+      }).initialize()
       afterTest(() => readOnly.destroy())
       const message = expect.stringMatching(
         /refuses (insert|update) .* read-only .*default_transaction_read_only/,

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { describe, expect, it } from '@jest/globals'
 import { LockError, LockingTaskExecutor } from '../../src/core/internal'
+import { newOwner } from '../../src/sql/owner'
 import { describePlace, type SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { lockPage } from '../../src/web'
@@ -297,7 +298,7 @@ describe('the page', () => {
       ['dead', `${hostname()}/2147483646`, 'gone from this host'],
       ['elsewhere', 'other-host/7', 'not known on this host'],
     ] as const
-    for (const [name, owner] of holders) await provider.insert(name, { owner })
+    for (const [name, owner] of holders) await provider.insert(name, { owner: newOwner(owner) })
     const page = await html()
     for (const [name, , found] of holders) {
       const [, link = ''] = new RegExp(`href="([^"]*name=${name}&[^"]*)"`).exec(page) ?? []
