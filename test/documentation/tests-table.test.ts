@@ -20,7 +20,9 @@ it('the page names the tests of each rule, and those that notice its mutants', (
       [...list.matchAll(/`([\w-]+)`/g)].map(([, name]) => name),
     ]),
   )
-  expect([...named.keys()]).toEqual(Array.from({ length: 33 }, (_, index) => index + 1))
+  expect([...named.keys()]).toEqual([...named.keys()].map((_, index) => index + 1))
+  // The test of rule 18 installs the packed package.
+  expect([...named.keys()].filter((each) => !mutations.some(({ rule }) => rule === each))).toEqual([18])
   const known = new Set(files.map((file) => file.replace(/^.*\//, '').replace(/(\.test)?\.ts$/, '')))
   expect([...named.values()].flat().filter((name) => !known.has(name ?? ''))).toEqual([])
   const missing = mutations.filter(

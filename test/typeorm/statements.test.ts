@@ -39,6 +39,22 @@ describeBackends(servers)('the statements on $name', (backend) => {
     await table.createTable()
   })
 
+  itIf(backend.dialect === 'postgres', 'commits that need not be durable')(
+    'that commit without waiting for the disk are only releases on which no later acquisition depends',
+    async () => {
+      const provider = typeOrmLockProvider(dataSource)
+      const areDurable = (): boolean[] =>
+        statements.seen.splice(0).map((text) => !/'synchronous_commit', 'off'/.test(text))
+      for (const slot of [undefined, Date.now() + 1_000, Date.now() + 2_000]) {
+        const lock = await provider.lock({ name: 'durable', lockAtMostFor: '10m', slot })
+        await lock?.extend('20m')
+        expect(areDurable()).not.toContain(false)
+        await lock?.unlock({ outcome: 'succeeded' })
+        expect(areDurable()).toEqual([slot !== undefined])
+      }
+    },
+  )
+
   it.each([
     ['', []],
     [', with a slot too', [1, 2, 3]],
