@@ -133,7 +133,7 @@ function parseOnSkip<Value>(value: Value, option: string, lockName?: string): Va
 export function checkTask(task: unknown, lockName?: string): void {
   if (typeof task === 'function') return
   throw configurationError(
-    'The task is not a function – pass the function itself as the second argument, not what it returns.',
+    'The task is not a function – pass the function itself, not what it returns.',
     lockName,
   )
 }

@@ -75,7 +75,10 @@ export function openTelemetryListener(
     readonly lockNames?: readonly string[] | undefined
     /** When jobs are due, for `shedlock.lock.missed`: `{ report: { due: cron } }`, as for the lock page. Default: no such metric. */
     readonly jobs?: Readonly<Record<string, Job>> | undefined
-    /** The lock provider for `shedlock.lock.age` and `shedlock.lock.missed`, whose table is read each time metrics are collected. Default: no such metric. */
+    /**
+     * The lock provider for `shedlock.lock.age` and `shedlock.lock.missed`, whose table is read each time metrics are collected, so shut the
+     * meter provider down before the client: a PrismaClient would connect again. Default: no such metric.
+     */
     readonly lockProvider?:
       | {
           readonly table: {
