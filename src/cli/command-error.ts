@@ -7,7 +7,7 @@ export const ExitCode = {
   no: 1,
   /** A wrong argument, option, name or file. */
   usage: 2,
-  /** No driver, no connection, or the database refused. */
+  /** No driver, no connection, the database refused, or the output could not be written. */
   database: 3,
   /** `exec`: the lock is held, so the command was skipped. EX_TEMPFAIL of sysexits.h: not an error, try again later. */
   skipped: 75,

@@ -26,7 +26,8 @@ Exit status:
   1  the answer is no: doctor found an error; a lock does not exist, is
      overdue, or was not released, paused or resumed
   2  an argument, an option, a name or a file is wrong
-  3  there is no driver or no connection, or the database refused
+  3  there is no driver or no connection, the database refused, or the output
+     could not be written
   75 exec: somebody else held the lock; 76: the lock was lost; otherwise the
      status of the command
 `
@@ -46,11 +47,10 @@ async function main(): Promise<void> {
         write(`${text}${hint(text)}`)
       },
     })
-  // A reader that has gone, such as `| head`, must end neither a command that holds a lock nor an answer by exit status.
-  for (const stream of [process.stdout, process.stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
-    })
+  // A full disk, a terminal that is gone or `| head` must end neither a command that holds a lock nor an answer by exit status.
+  process.stderr.on('error', () => undefined)
+  let unwritten: NodeJS.ErrnoException | undefined
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => (unwritten = error))
   addInitCommand(program)
   addSqlCommand(program)
   addLockCommands(program)
@@ -69,10 +69,21 @@ async function main(): Promise<void> {
       process.exitCode = exitCodeOf(error)
     }
   }
+  await flush(process.stdout)
+  // A reader that has gone has read enough.
+  if (unwritten && unwritten.code !== 'EPIPE') {
+    warn(`The output could not be written: ${oneLine(unwritten)}`)
+    process.exitCode = ExitCode.database
+  }
+  await flush(process.stderr)
   // End the process even if a driver still waits for something.
-  for (const stream of [process.stdout, process.stderr])
-    await new Promise((resolve) => stream.write('', resolve))
   process.exit()
+}
+
+/** Waits for what is left to write, and for the errors of what was. Where nothing was, even an empty write could fail. */
+async function flush(stream: NodeJS.WriteStream): Promise<void> {
+  if (stream.writableLength > 0) await new Promise((resolve) => stream.write('', resolve))
+  await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Hints for what people look for under another name, or forget. */

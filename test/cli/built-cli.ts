@@ -46,6 +46,12 @@ export function projectWith(...names: string[]): string {
   return folder
 }
 
+/** For `under`: an output that cannot be written, as on a full disk. */
+export const FULL = {
+  stdout: ['sh', '-c', 'exec "$@" > /dev/full', 'sh'],
+  stderr: ['sh', '-c', 'exec "$@" 2> /dev/full', 'sh'],
+}
+
 /** A command that runs until the test ends it. */
 export type Started = ReturnType<typeof startCli>
 

@@ -3,7 +3,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { TcpProxy } from '../backends/tcp-proxy'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
-import { startCli, type Started } from './built-cli'
+import { FULL, runCli, startCli, type Started } from './built-cli'
 import { openCli } from './open-cli'
 
 const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
@@ -156,6 +156,21 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     child.stdin.end('stop')
     expect(await ended).toEqual([0, null])
     expect(await isHeld()).toBe(false)
+  })
+
+  it.each([[[]], [['--quiet']]])(
+    'stops the command when its lock is lost though nothing can be written to standard error: %j',
+    async (options) => {
+      const { env } = await openCli(backend)
+      const exec = ['exec', 'job', '--lock-at-most-for', '1s', ...options, ...FOREVER]
+      expect(await runCli(exec, { env, under: FULL.stderr })).toMatchObject({ status: 76 })
+    },
+  )
+
+  it('has the status of the command though nothing can be written to standard output', async () => {
+    const { env } = await openCli(backend)
+    const exec = [...LOCK, ...node('process.exit(7)')]
+    expect(await runCli(exec, { env, under: FULL.stdout })).toMatchObject({ status: 7 })
   })
 
   it('stops the command after a release by hand, and reports it', async () => {

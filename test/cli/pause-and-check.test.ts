@@ -4,6 +4,7 @@ import { expect, it } from '@jest/globals'
 import { availableBackends, describeBackends } from '../backends'
 import { eventually } from '../eventually'
 import { temporaryFolder } from '../temporary-folder'
+import { FULL, runCli } from './built-cli'
 import { openCli } from './open-cli'
 
 const backends = availableBackends().filter(({ name }) => name === 'sqlite')
@@ -146,6 +147,20 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
       stderr: expect.stringContaining('not paused'),
     })
     expect((await run('resume', 'other')).status).toBe(1)
+  })
+
+  it('says that its output could not be written, which is no answer', async () => {
+    const { env, isPaused } = await openCli(backend)
+    for (const command of [
+      ['pause', 'job', '--duration', '8h', '--reason', 'migration'],
+      ['check', 'job=1h'],
+      ['check', '--help'],
+    ])
+      expect(await runCli(command, { env, under: FULL.stdout })).toMatchObject({
+        status: 3,
+        stderr: expect.stringMatching(/^shedlock-orm: The output could not be written: ENOSPC.*\n$/m),
+      })
+    expect(await isPaused()).toBe(true)
   })
 
   it('does not pause a run in progress, unless it may wait', async () => {
