@@ -97,8 +97,11 @@ export async function act(request: ActionRequest, fields: URLSearchParams): Prom
   try {
     if (await perform(request, lock, fields)) return done(request, request.action)
   } catch (error) {
-    if (!(error instanceof LockError) || error.code !== 'INVALID_CONFIGURATION') throw error
-    return confirmation(request, lock, WRONG_PAUSE, fields)
+    if (error instanceof LockError && error.code === 'INVALID_CONFIGURATION')
+      return confirmation(request, lock, WRONG_PAUSE, fields)
+    const { code, message } = failureOf(error)
+    // The database may have done it, and only its answer was lost.
+    return notDone(request, 503, `${code}: ${message}`, 'It is not known whether this was done.')
   }
   const changed = await readLock(request)
   return changed instanceof Response ? changed : confirmation(request, changed, CHANGED)
@@ -163,9 +166,9 @@ function confirmation(
   return actionPage(request, status, why, markup`${lock && details(lock)}${isSame && form(request, typed)}`)
 }
 
-/** Says why nothing was done. */
-export function notDone(request: ActionRequest, status: number, why: string): Response {
-  return actionPage(request, status, why, markup``)
+/** Says why nothing was done, or `what` else is known. */
+export function notDone(request: ActionRequest, status: number, why: string, what?: string): Response {
+  return actionPage(request, status, why, markup``, what)
 }
 
 function actionPage(
@@ -173,8 +176,9 @@ function actionPage(
   status: number,
   why: string | undefined,
   main: Markup,
+  what = 'Not done.',
 ): Response {
-  const alert = why && markup`<div class="alert" role="alert"><strong>Not done.</strong> ${why}</div>`
+  const alert = why && markup`<div class="alert" role="alert"><strong>${what}</strong> ${why}</div>`
   return page({
     ...{ status, subject, heading: `${action} ${name}` },
     main: markup`${alert}

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { describe, expect, it } from '@jest/globals'
-import { LockError, LockingTaskExecutor } from '../../src/core/internal'
+import { errorName, LockError, LockingTaskExecutor } from '../../src/core/internal'
 import { newOwner } from '../../src/sql/owner'
 import { describePlace, type SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
@@ -494,6 +494,27 @@ describe('a database that does not answer', () => {
       expect(text).not.toContain('hunter2')
     }
     expect(warnings.mock.calls.filter(([warning]) => String(warning).includes('hunter2'))).toHaveLength(2)
+  })
+
+  it('is not said to have done nothing when only its answer was lost', async () => {
+    mutedWarnings()
+    const { provider, post } = await openPage()
+    const { table } = provider
+    for (const error of [new LockError('TIMEOUT', ''), new LockError('DATABASE_ERROR', ''), new Error()]) {
+      const pause = table.pause.bind(table)
+      table.pause = async (...given) => {
+        await pause(...given)
+        throw error
+      }
+      const name = `job-${errorName(error)}`
+      const answer = await post({ action: 'pause', name }, { for: '1h', reason: 'r' })
+      const text = await answer.text()
+      expect([answer.status, (await table.find(name))?.paused]).toEqual([503, true])
+      expect(text).toMatch(/<strong>It is not known whether this was done\.<\/strong> [A-Z_]+: /)
+      expect(text).not.toContain('Not done.')
+      expect(text).toContain('<a href="?">All jobs</a>')
+      table.pause = pause
+    }
   })
 
   it('says so in the tab, shows what was seen last with its age, and answers actions with a page', async () => {
