@@ -126,23 +126,32 @@ async function run(request: ActionRequest, fields: URLSearchParams): Promise<Res
   const { name, job, user } = request
   const reason = fields.get('reason')?.trim() ?? ''
   if (!/^[^\p{Cc}]{1,120}$/u.test(reason)) return confirmation(request, undefined, WRONG_REASON, fields)
-  const running = runNow(() => job.run?.({ user, reason })).then(
+  let hasEnded = false
+  const call = async (): Promise<void> => {
+    await job.run?.({ user, reason })
+    hasEnded = true
+  }
+  const running = runNow(call).then(
     (result) =>
       result.executed
         ? done(request, 'run')
         : notDone(request, 409, `The job did not run: lock '${name}' ${describeSkip(result)}.`),
     (error: unknown) => {
       const isOurs = error instanceof LockError
+      if (hasEnded && isOurs && error.code === 'INVALID_CONFIGURATION' && error.lockName === undefined)
+        return notDone(request, 500, NO_JOB, 'The call ended without reaching a wrapped job.')
       if (!isOurs) warn(error)
       const why = isOurs
         ? `${error.code}: ${failureOf(error).message}`
         : `it threw ${errorName(error)}. The app's log has the error.`
-      return notDone(request, 500, `The run failed: ${why}`)
+      return notDone(request, 500, why, 'The run failed:')
     },
   )
   return inTime(running, ANSWERED_WITHIN, () => new Error('late')).catch(() => done(request, 'started'))
 }
 
+const NO_JOB =
+  'What it did itself is done. Let the run of this job call a wrapped function, or a method with @SchedulerLock.'
 const CHANGED = { status: 409, why: 'The lock has changed since you looked.' }
 /** In the words of the form, whose fields are not named as the options of `pause`. */
 const WRONG_PAUSE = {

@@ -421,7 +421,7 @@ describe('what the app knows of its jobs', () => {
     const answer = await post(RUN, REASON)
     expect(answer.status).toBe(500)
     const text = await answer.text()
-    expect(text).toContain('The run failed: it threw RangeError.')
+    expect(text).toContain('<strong>The run failed:</strong> it threw RangeError.')
     expect(text).not.toContain('hunter2')
     expect(warnings.mock.calls.map(([warning]) => String(warning))).toContainEqual(
       expect.stringContaining('hunter2'),
@@ -431,6 +431,22 @@ describe('what the app knows of its jobs', () => {
       error: 'RangeError',
     })
     expect(rows(await html())[0]?.[2]).toMatch(/^failed after \d+m?s RangeError /)
+  })
+
+  it('says that what a call did is done when it reached no wrapped job', async () => {
+    const provider = await newProvider()
+    const executor = new LockingTaskExecutor(provider)
+    const run = () => executor.executeWithLock({ name: 'job', lockAtMostFor: '1m' }, () => 'done')
+    const answer = await pageOf(provider, { jobs: { job: { run } } }).post(RUN, REASON)
+    const text = await answer.text()
+    expect([answer.status, (await provider.table.find('job'))?.lastRun?.outcome]).toEqual([500, 'succeeded'])
+    expect(text).toContain('<strong>The call ended without reaching a wrapped job.</strong>')
+    expect(text).toContain('What it did itself is done.')
+    expect(text).not.toMatch(/Not done|run failed/)
+    // This call has not ended.
+    const wrong = () => executor.executeWithLock({ name: 'job', lockAtMostFor: '0s' }, () => 'done')
+    const refused = await pageOf(provider, { jobs: { job: { run: wrong } } }).post(RUN, REASON)
+    expect(await refused.text()).toContain('<strong>The run failed:</strong> INVALID_CONFIGURATION: ')
   })
 
   it('does not run them twice, nor for visitors who may only look', async () => {
