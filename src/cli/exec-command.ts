@@ -72,7 +72,7 @@ async function runLocked(
   const stop = new AbortController()
   signals.tell((signal) => {
     stop.abort()
-    endSoon(signal)
+    endSoon(statusOf(signal))
   })
   const say = (text: string): void => {
     if (!quiet) warn(text)
@@ -85,8 +85,12 @@ async function runLocked(
         listeners: [{ onUnlockFailed, onLockLost }],
       },
       async ({ signal }) => {
-        const status = await runCommand(command, args, signal, signals, aDuration(abortAfter, 'abortAfter'))
-        if (signal.aborted) throw new CommandFailed(ExitCode.lockLost)
+        const ended = await runCommand(command, args, signal, signals, aDuration(abortAfter, 'abortAfter'))
+        const status = signal.aborted ? ExitCode.lockLost : ended
+        // The lock is released next, so a signal now limits how long that may take.
+        signals.tell(() => {
+          endSoon(status)
+        })
         if (status !== 0) throw new CommandFailed(status)
       },
     )

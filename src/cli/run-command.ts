@@ -49,8 +49,6 @@ export async function runCommand(
     })
   })
   stop.removeEventListener('abort', kill)
-  // The lock is released next, so a signal now limits how long that may take.
-  signals.tell(endSoon)
   return status
 }
 
@@ -61,8 +59,8 @@ const PASSED_ON = ['SIGUSR1', 'SIGUSR2'] as const
 const BY_SIGNAL = 128
 
 /** Ends the process soon if it does not end by itself. If the database does not answer, the lock then expires. */
-export function endSoon(signal: NodeJS.Signals): void {
-  setTimeout(() => process.exit(statusOf(signal)), END_AFTER).unref()
+export function endSoon(status: number): void {
+  setTimeout(() => process.exit(status), END_AFTER).unref()
 }
 
 /** The exit status that a shell returns for a signal. */

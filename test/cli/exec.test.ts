@@ -81,6 +81,29 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     },
   )
 
+  itIf(backend.dialect === 'postgres', 'a server')(
+    'keeps the status of a command that has ended, though a signal ends the release of its lock',
+    async () => {
+      const { database } = await openCli(backend)
+      const url = new URL(database.url)
+      const proxy = await TcpProxy.listen(Number(url.port))
+      url.port = String(proxy.port)
+      try {
+        const script = "process.stdin.on('data', () => process.exit(7)); console.log(process.pid)"
+        const { child, up, ended, said } = startCli([...LOCK, ...node(script)], { DATABASE_URL: url.href })
+        await up
+        proxy.silence()
+        proxy.mute(true)
+        child.stdin.end('stop')
+        await eventually(() => expect(() => process.kill(Number(said('stdout')), 0)).toThrow('ESRCH'))
+        child.kill('SIGTERM')
+        expect(await ended).toEqual([7, null])
+      } finally {
+        await proxy.close()
+      }
+    },
+  )
+
   // What follows is the same on each.
   if (backend !== backends[0]) return
 
