@@ -82,7 +82,7 @@ async function runLocked(
       provider,
       {
         ...{ name, lockAtMostFor, lockAtLeastFor, keepAlive, slot, signal: stop.signal, wait },
-        listeners: [{ onUnlockFailed, onLockLost }],
+        listeners: [{ onExtendFailed, onLockLost, onUnlockFailed }],
       },
       async ({ signal }) => {
         const ended = await runCommand(command, args, signal, signals, aDuration(abortAfter, 'abortAfter'))
@@ -125,6 +125,10 @@ function isRefused(error: unknown): boolean {
 async function whoHolds(provider: SqlLockProvider, name: string): Promise<string> {
   const record = await provider.table.find(name).catch(() => undefined)
   return record?.held ? holding(record) : `Lock '${name}' was held a moment ago`
+}
+
+function onExtendFailed({ name, error }: { name: string; error: unknown }): void {
+  warn(`Lock '${name}' could not be extended; it expires when it would have before: ${oneLine(error)}`)
 }
 
 function onLockLost({ error }: { error: Error }): void {

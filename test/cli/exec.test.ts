@@ -207,6 +207,18 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(stderr).not.toContain('lease was over')
   })
 
+  it('says in one line each time that the lock could not be extended', async () => {
+    const { dataSource, start } = await openCli(backend)
+    const lease = ['exec', 'job', '--lock-at-most-for', '2s', '--keep-alive', '--quiet']
+    const { up, ended, said } = start(...lease, ...node("console.log('up'); setInterval(() => 0, 1e6)"))
+    await up
+    await dataSource.query('alter table shedlock rename to elsewhere')
+    expect(await ended).toEqual([76, null])
+    expect(said('stderr')).toMatch(
+      /^(shedlock-orm: Lock 'job' could not be extended; .*: There is no lock table .*\n)+shedlock-orm: Lock 'job' can no longer be trusted/,
+    )
+  })
+
   it('does not begin, and stops what runs, when the lock is over that early', async () => {
     const { run } = await openCli(backend)
     const runs = Array.from({ length: 8 }, (_, index) =>
