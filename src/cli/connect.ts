@@ -86,7 +86,7 @@ async function connect({
   }
   if (dataSource !== undefined) {
     checkSame(...Object.keys(variables))
-    return connectDataSource(dataSource, options)
+    return connectDataSource(dataSource, options, createTable)
   }
   if (url === undefined) checkSame('DATABASE_URL')
   const address = url === undefined || url === '' ? await urlOfEnvironment(checkSame) : url

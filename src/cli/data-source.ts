@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { LockTableOptions } from '../sql/internal'
 import { dialectOfDataSource, typeOrmLockProvider, type DataSourceLike } from '../typeorm/internal'
 import { hide, hideUrl, notConnected, wrongUsage } from './command-error'
+import { checkFile } from './drivers/sqlite-driver'
 import { loadFile } from './module-file'
 import { oneLine } from './output'
 
@@ -49,8 +50,12 @@ const SILENT_LOGGER = {
   log: noLog,
 }
 
-/** Connects with the DataSource that a file exports, as TypeORM's own command line does. */
-export async function connectDataSource(file: string, options: LockTableOptions) {
+/**
+ * Connects with the DataSource that a file exports, as TypeORM's own command line does.
+ *
+ * @param create creates the database if it is a file
+ */
+export async function connectDataSource(file: string, options: LockTableOptions, create = false) {
   const dataSource = await load(file)
   const { replication } = dataSource.options
   const server = replication?.master ?? dataSource.options
@@ -59,6 +64,11 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   checkDialect(dataSource)
   // Validate the options before connecting.
   typeOrmLockProvider(dataSource, options)
+  const { database } = dataSource.options
+  const isSqlite = dialectOfDataSource(dataSource.options) === 'sqlite'
+  // Neither in memory, nor a URI.
+  if (isSqlite && !create && typeof database === 'string' && !/^(:memory:|file:|$)/.test(database))
+    checkFile(resolve(database))
   let isConnected = dataSource.isInitialized
   try {
     // Reading locks must not migrate, synchronize or drop anything.
@@ -83,7 +93,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
       ? wrongUsage(
           `The database was reached, but the DataSource cannot be initialised: ${why} – check its entities, and the files that it names.`,
         )
-      : notConnected(why, dialectOfDataSource(dataSource.options) === 'sqlite')
+      : notConnected(why, isSqlite)
   }
   const ours = dataSource.entityMetadatas.filter(({ name }) => /^ShedLock(_|$)/.test(name))
   const ofEntity = namesOfEntity(ours, options)

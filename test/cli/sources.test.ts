@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
@@ -240,6 +240,7 @@ it('a DataSource that cannot be initialised is told from a database that cannot 
     'entity.js': "throw new Error('no way')",
     'entities.js': source("database: 'app.db', entities: ['entity.js']"),
     'folder.js': source("database: '.'"),
+    'app.db': '',
   })
   const list = (file: string) => runCli(['list', '-d', file], { cwd: folder })
   expect(await list('entities.js')).toMatchObject({
@@ -252,4 +253,22 @@ it('a DataSource that cannot be initialised is told from a database that cannot 
       /The connection .* failed: .* – check whether the path is that of a database/,
     ),
   })
+})
+
+it('a file that a DataSource names is created only on demand', async () => {
+  const folder = projectWith('typeorm', 'better-sqlite3')
+  const options = "{ type: 'better-sqlite3', database: 'folder/app.db' }"
+  write(folder, { 'data-source.js': `module.exports = new (require('typeorm').DataSource)(${options})` })
+  const run = (command: string, ...args: string[]) =>
+    runCli([command, '-d', 'data-source.js', ...args], { cwd: folder })
+  const exec = ['job', '--lock-at-most-for', '1m', '--', 'true']
+  const file = join(folder, 'folder/app.db')
+  for (const refused of [await run('list'), await run('doctor'), await run('exec', ...exec)])
+    expect(refused).toEqual({
+      ...{ status: 3, stdout: '' },
+      stderr: `shedlock-orm: There is no SQLite file ${file} – correct the path; this command does not create it.\n`,
+    })
+  expect(existsSync(join(folder, 'folder'))).toBe(false)
+  expect(await run('exec', '--create-table', ...exec)).toMatchObject({ status: 0 })
+  expect(await run('list')).toMatchObject({ status: 0, stdout: expect.stringContaining('job') })
 })

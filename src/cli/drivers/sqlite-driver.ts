@@ -48,12 +48,17 @@ export const sqliteDriver: CliDriver = {
   open: async (url, create) => {
     const { name, exports } = loadDriver(sqliteDriver)
     const file = sqliteFile(url)
-    if (!create && !existsSync(file))
-      throw databaseFailure(
-        `There is no SQLite file ${file} – correct the path; this command does not create it.`,
-      )
+    if (!create) checkFile(file)
     return (OPEN[name] ?? openBetterSqlite3)(exports as never, file)
   },
+}
+
+/** @throws CommandError if there is no such file, which every library would create */
+export function checkFile(file: string): void {
+  if (!existsSync(file))
+    throw databaseFailure(
+      `There is no SQLite file ${file} – correct the path; this command does not create it.`,
+    )
 }
 
 function openBetterSqlite3(Database: BetterSqlite3, file: string): Promise<DriverConnection> {
