@@ -1,7 +1,9 @@
 import { inspect } from 'node:util'
+import { LockError } from '../core/internal'
 import { printable } from '../sql/internal'
 import { CommandError, scrub } from './command-error'
 import { terminalWidth, wrap } from './layout'
+import { flagOf } from './options'
 
 /** The same as the package's name, so that `npx` cannot run a different package. */
 export const COMMAND = 'shedlock-orm'
@@ -31,6 +33,16 @@ export function warn(text: string): void {
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
+/** Names in an error's advice what the command line has instead of the options and methods of code. */
+function asFlags(text: string): string {
+  return text
+    .replace(
+      /\b(set|correct|and) (schema|tableName)\b/g,
+      (_, verb: string, option: string) => `${verb} ${flagOf(option) ?? option}`,
+    )
+    .replace('provider.table.check()', `${COMMAND} doctor`)
+}
+
 /** Turns an error into one line without passwords: a driver's message may have several lines and contain a part of the URL. */
 export function oneLine(error: unknown): string {
   const { message, errors } = (error ?? {}) as { message?: unknown; errors?: unknown[] }
@@ -40,6 +52,8 @@ export function oneLine(error: unknown): string {
     typeof message === 'string' && message !== ''
       ? message
       : ((errors?.[0] as Error | undefined)?.message ?? (typeof error === 'string' ? error : inspect(error)))
-  const line = text.replace(/\s*\n\s*/g, ' ')
+  // A wrong configuration may be in the project's code.
+  const isOfFlags = error instanceof LockError && error.code !== 'INVALID_CONFIGURATION'
+  const line = (isOfFlags ? asFlags(text) : text).replace(/\s*\n\s*/g, ' ')
   return printable(error instanceof CommandError ? line : scrub(line))
 }

@@ -181,6 +181,16 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
     expect((await run('release', 'other', '--yes')).status).toBe(1)
   })
 
+  it('refers to the doctor when the database does not change the row', async () => {
+    const { dataSource, provider, run } = await openCli(backend)
+    await provider.lock({ name: 'report', lockAtMostFor: '1h' })
+    await dataSource.query('create trigger ignored before update on shedlock begin select raise(ignore); end')
+    expect(await run('release', 'report', '--yes')).toMatchObject({
+      status: 3,
+      stderr: expect.stringContaining('find it with shedlock-orm doctor, and let this user'),
+    })
+  })
+
   it('asks before it releases', async () => {
     const { database, dataSource, provider, run, isHeld } = await openCli(backend)
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
