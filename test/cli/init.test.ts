@@ -147,9 +147,12 @@ exports.CreateShedLockDATE = class CreateShedLockDATE extends createShedLockMigr
 
   it.each<[string, string, string, boolean, string | undefined]>([
     ['sqlite', 'true', "{ dialect: 'sqlite' }", false, undefined],
+    ['better-sqlite3', 'true', "{ dialect: 'sqlite' }", false, undefined],
     ['mysql', "config.get('DB_SYNC')", "{ dialect: 'mysql' }", true, '`connectTimeout: 4_000` in'],
     ['postgres', 'sync, connectTimeoutMS: 4_000', "{ dialect: 'postgres' }", true, undefined],
-    ['sap', 'isDevelopment()', '', true, '`connectTimeoutMS: 4_000` in'],
+    ['aurora-postgres', 'isDevelopment()', "{ dialect: 'postgres' }", true, '`connectTimeoutMS: 4_000` in'],
+    ['sap', 'isDevelopment()', "{ dialect: 'hana' }", true, undefined],
+    ['expo', 'isDevelopment()', '', true, '`connectTimeout: 4_000` for MySQL and MariaDB, in'],
   ])(
     'names the entity where the app on %s synchronizes its schema: %s',
     async (type, synchronize, options, mayMigrate, limit) => {
@@ -164,6 +167,17 @@ exports.CreateShedLockDATE = class CreateShedLockDATE extends createShedLockMigr
   )
 
   it.each([
+    [['mysql2'], '`connectTimeout: 4_000` in'],
+    [['better-sqlite3'], undefined],
+    [['pg', 'better-sqlite3'], '`connectTimeoutMS: 4_000` for PostgreSQL'],
+  ])('knows the database by its driver where the type is a variable: %j', async (drivers, limit) => {
+    const dependencies = Object.fromEntries(['typeorm', ...drivers].map((name) => [name, '1.1.1']))
+    const files = { 'package.json': packageWith(dependencies), 'src/source.js': 'new DataSource({ type })' }
+    const { stdout } = await init(project(files))
+    expect(stdout.includes(limit ?? 'Timeout')).toBe(limit !== undefined)
+  })
+
+  it.each([
     ['tsx', '', '--import tsx'],
     ['ts-node-dev', '', '--require ts-node/register'],
     ['typescript', 'npm install -D tsx\n   ', '--import tsx'],
@@ -176,6 +190,69 @@ exports.CreateShedLockDATE = class CreateShedLockDATE extends createShedLockMigr
     expect(stdout).toContain(
       `\n\n   ${install}NODE_OPTIONS="${option}" npx shedlock-orm doctor -d src/data-source.ts\n`,
     )
+  })
+
+  it.each([
+    ['in the export', "module.exports = new DataSource({ type: 'mysql' })"],
+    ['by name', "const source = new DataSource({ type: 'mysql' })\nmodule.exports = { source }"],
+    [
+      'as the default',
+      "const source: DataSource = new DataSource({ type: 'mysql' })\n\nexport default source",
+    ],
+    ['with a comment', "export const source = new DataSource({ type: 'mysql' }) // listen() is elsewhere"],
+  ])('checks with the DataSource that a file exports %s', async (_, text) => {
+    const { stdout } = await init(project({ 'package.json': TYPEORM, 'src/app.js': text }))
+    expect(stdout).toContain('\n   npx shedlock-orm doctor -d src/app.js\n')
+  })
+
+  it.each([
+    ['await dataSource.initialize()', 'mysql', ' --url "mysql://USER:PASSWORD@HOST/DATABASE"'],
+    ['app.listen(3000)', 'better-sqlite3', ' --url "file:PATH"'],
+    ["schedule('* * * * *', send)", 'postgres', ' --url "postgres://USER:PASSWORD@HOST/DATABASE"'],
+    ["schedule('* * * * *', send)", 'oracle', ' -d app.js'],
+  ])('does not load a file that starts the app, such as with %s', async (line, type, option) => {
+    const text = `export const dataSource = new DataSource({ type: '${type}', host: process.env.HOST })\n${line}\n`
+    const { stdout } = await init(project({ 'package.json': TYPEORM, 'app.js': text }))
+    expect(stdout).toContain('it would execute app.js, which seems to start the app')
+    expect(stdout).toContain(`\n   npx shedlock-orm doctor${option}\n`)
+    const named = { '.env': 'DATABASE_URL=mysql://localhost/app\n', 'app.js': text }
+    if (type === 'mysql')
+      expect((await init(project({ 'package.json': TYPEORM, ...named }))).stdout).toContain(
+        'doctor --env .env\n',
+      )
+  })
+
+  it('checks by the URL where no file exports a DataSource', async () => {
+    const source = "TypeOrmModule.forRoot({ type: 'mariadb' })"
+    const { stdout } = await init(project({ 'package.json': TYPEORM, 'src/app.module.ts': source }))
+    expect(stdout).toContain('doctor --url "mariadb://USER:PASSWORD@HOST/DATABASE"\n')
+  })
+
+  it.each([
+    [
+      'ts-node -r tsconfig-paths/register --require dotenv/config typeorm',
+      'src/source.ts',
+      '--require tsconfig-paths/register --require dotenv/config --import tsx',
+    ],
+    [
+      'node -r ts-node/register -r tsconfig-paths/register -r not-installed/register',
+      'src/source.ts',
+      '--require ts-node/register --require tsconfig-paths/register',
+    ],
+    [
+      'node -r ts-node/register -r dotenv/config --enable-source-maps',
+      'src/source.js',
+      '--require dotenv/config',
+    ],
+  ])('loads a DataSource as the scripts of the project do: %s', async (script, file, options) => {
+    const names = ['typeorm', 'tsx', 'ts-node', 'tsconfig-paths', 'dotenv']
+    const dependencies = Object.fromEntries(names.map((name) => [name, '1.1.1']))
+    const files = {
+      'package.json': packageWith(dependencies, { scripts: { migrate: script } }),
+      [file]: 'export default new DataSource({})',
+    }
+    const { stdout } = await init(project(files))
+    expect(stdout).toContain(`\n   NODE_OPTIONS="${options}" npx shedlock-orm doctor -d ${file}\n`)
   })
 
   it('advises against migrationsRun, which the app has', async () => {

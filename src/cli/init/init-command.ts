@@ -176,17 +176,26 @@ function withNames(code: string, { provider: { name, client } }: Plan, names: Lo
     .replace(`lockProvider: ${name}`, `lockProvider: (client) => ${name}(client, ${options})`)
 }
 
-function check(project: Project, { dataSource, missingDriver, variables = ['DATABASE_URL'] }: Plan): Step {
-  const file = usualFileWith(variables)
+function check(project: Project, plan: Plan): Step {
+  const { dataSource, startsApp = false, url, missingDriver, variables = ['DATABASE_URL'] } = plan
+  // Oracle, for example, is reached only with a DataSource.
+  const loaded = startsApp && url !== undefined ? undefined : dataSource
+  const file = usualFileWith(loaded === undefined && url !== undefined ? ['DATABASE_URL'] : variables)
   const env = file === undefined ? '' : ` --env ${file}`
-  const isSource = dataSource !== undefined && /\.[cm]?ts$/.test(dataSource)
-  const [loader, option] = LOADERS.find(([name]) => project.has(name)) ?? LOADERS[0]
-  const source = dataSource === undefined ? '' : ` -d ${dataSource}`
-  const missing = [missingDriver, isSource && !project.has(loader) ? loader : undefined].filter(Boolean)
+  const { loader, options } = loading(project, loaded)
+  const source =
+    loaded === undefined ? (url === undefined || env !== '' ? '' : ` --url "${url}"`) : ` -d ${loaded}`
+  const missing = [missingDriver, loader].filter(Boolean)
   const install = missing.length === 0 ? '' : `${adds(project)} -D ${missing.join(' ')}\n`
+  const why = [
+    missingDriver === undefined ? '' : ", with a driver, because the command cannot use Prisma's engine",
+    startsApp
+      ? `; with \`-d\`, it would execute ${dataSource}, which seems to start the app, so ${loaded === undefined ? 'do not use that' : 'first move the DataSource into a file of its own'}`
+      : '',
+  ]
   return {
-    what: `Check the table and the connection${missingDriver === undefined ? '' : ", with a driver, because the command cannot use Prisma's engine"}:`,
-    code: `${install}${isSource ? `NODE_OPTIONS="${option}" ` : ''}npx shedlock-orm doctor${source}${env}\n`,
+    what: `Check the table and the connection${why.join('')}:`,
+    code: `${install}${options === '' ? '' : `NODE_OPTIONS="${options}" `}npx shedlock-orm doctor${source}${env}\n`,
     language: 'sh',
   }
 }
@@ -197,6 +206,39 @@ const LOADERS = [
   ['ts-node', '--require ts-node/register'],
   ['ts-node-dev', '--require ts-node/register'],
 ] as const
+/** Modules that an app's scripts load before its files, and those of them that only TypeScript needs. */
+const PRELOADED = /^(dotenv|tsconfig-paths|ts-node|tsx$|@swc-node|esbuild-register|module-alias)/
+const FOR_TYPESCRIPT = /^(tsconfig-paths|ts-node|tsx$|@swc-node|esbuild-register)/
+
+/** The options with which Node.js loads a file as the project's own scripts do, and the package to install for that. */
+function loading(project: Project, file: string | undefined): { loader?: string; options: string } {
+  if (file === undefined) return { options: '' }
+  const isSource = /\.[cm]?ts$/.test(file)
+  const scripts = Object.values(project.manifest.scripts ?? {}).join('\n')
+  const preloaded = new Map(
+    [...scripts.matchAll(/\s(-r|--require|--import)[ =]([@\w][\w@./-]*)/g)]
+      .map(
+        ([, option = '', name = '']) =>
+          [name, `${option === '--import' ? option : '--require'} ${name}`] as const,
+      )
+      .filter(([name]) => PRELOADED.test(name) && project.has(packageOf(name)))
+      .filter(([name]) => isSource || !FOR_TYPESCRIPT.test(name)),
+  )
+  const compiles = [...preloaded.keys()].some(
+    (name) => FOR_TYPESCRIPT.test(name) && !name.startsWith('tsconfig-paths'),
+  )
+  const [loader, option] = LOADERS.find(([name]) => project.has(name)) ?? LOADERS[0]
+  const needsLoader = isSource && !compiles
+  const options = [...preloaded.values(), ...(needsLoader ? [option] : [])].join(' ')
+  return { options, ...(needsLoader && !project.has(loader) && { loader }) }
+}
+
+function packageOf(module: string): string {
+  return module
+    .split('/')
+    .slice(0, module.startsWith('@') ? 2 : 1)
+    .join('/')
+}
 
 async function explain(project: Project, number: number, { what, code, language }: Step): Promise<void> {
   print(`${number === 1 ? '' : '\n'}${number}. ${what}`)

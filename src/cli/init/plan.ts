@@ -28,6 +28,10 @@ export interface Plan {
   readonly close?: string
   /** The file of TypeORM's DataSource. */
   readonly dataSource?: string | undefined
+  /** Whether that file also starts the app, which the command line must not. */
+  readonly startsApp?: boolean
+  /** The form of the database's URL, where no file says it; absent if the command line takes none. */
+  readonly url?: string | undefined
   /** A driver for the command line, which Prisma's own engine is not; absent if the project has one. */
   readonly missingDriver?: string | undefined
   /** The variables that name the database. */

@@ -1,6 +1,7 @@
 import { basename, dirname, extname, join, normalize } from 'node:path'
 import { inspect } from 'node:util'
-import { dialects, type LockTableOptions } from '../../sql/internal'
+import type { DialectName, LockTableOptions } from '../../sql/internal'
+import { dialectOfDataSource } from '../../typeorm/internal'
 import { wrongUsage } from '../command-error'
 import { isCommonJs, type Project } from '../project'
 import { inStyle } from './code-style'
@@ -33,8 +34,7 @@ export async function typeOrmPlan(
   const sources = project.sources().map((file): Source => ({ file, text: project.read(file) }))
   const migrations = sources.flatMap(asMigration)
   const present = sources.filter((source) => isPresent(source, names)).map(({ file }) => file)
-  // The file for TypeORM's command line exports one; others may create one within a function.
-  const dataSource = sources.find(({ text }) => /^export\b.*\bnew\s+(\w+\.)?DataSource\s*\(/m.test(text))
+  const dataSource = sources.find(exportsDataSource)
   const folders = present.length > 0 ? [] : foldersFor(project, wanted, migrations, sources)
   // One date for all, which sorts behind every other migration.
   const date = Math.max(Date.now(), ...migrations.map((each) => each.date + 1))
@@ -58,6 +58,7 @@ export async function typeOrmPlan(
   // Of the environment, for example.
   const maySynchronize = isNew ? fileWith('synchronize', '(?!(true|false|boolean)\\b)\\S') : undefined
   const dialect = dialectIn(sources)
+  const database = dialect ?? dialectOfDriver(project)
   const entity = `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\nconst entities = [shedLockEntity(${literal({ ...names, ...(dialect !== undefined && { dialect }) })})]\n`
   if (synchronizes !== undefined)
     steps.push({
@@ -80,10 +81,9 @@ export async function typeOrmPlan(
       : ''
     steps.push({ what: `Run the migrations when you deploy, before the instances start${runs}.` })
   }
-  if (dialect !== 'sqlite' && !sources.some(({ text }) => LIMITS.test(text)))
-    steps.push({
-      what: `${WHY_LIMITS}: \`${dialect === 'mysql' || dialect === 'mariadb' ? 'connectTimeout' : 'connectTimeoutMS'}: 4_000\` in the options of the DataSource.`,
-    })
+  const limit = database === undefined ? LIMIT_OF_ANY : LIMIT[database]
+  if (limit !== undefined && !sources.some(({ text }) => LIMITS.test(text)))
+    steps.push({ what: `${WHY_LIMITS}: ${limit} in the options of the DataSource.` })
   return {
     found: [`TypeORM ${project.version('typeorm')}`.trim()],
     writes,
@@ -92,19 +92,85 @@ export async function typeOrmPlan(
     provider: { entry: 'typeorm', name: 'typeOrmLockProvider', client: 'dataSource' },
     close: 'dataSource.destroy()',
     dataSource: dataSource?.file,
+    startsApp: dataSource !== undefined && STARTS.test(withoutComments(dataSource.text)),
+    url: database === undefined ? 'URL' : URL_FORM[database],
     ...(dataSource && {
       variables: [...dataSource.text.matchAll(/process\.env\.(\w+)/g)].map(([, name = '']) => name),
     }),
   }
 }
 
+/** What limits how long a connection may take to open, where the driver has no limit or a long one. */
+const LIMIT: Readonly<Partial<Record<DialectName, string>>> = {
+  postgres: '`connectTimeoutMS: 4_000`',
+  cockroachdb: '`extra: { connectionTimeoutMillis: 4_000 }`',
+  mysql: '`connectTimeout: 4_000`',
+  mariadb: '`connectTimeout: 4_000`',
+}
+const LIMIT_OF_ANY =
+  '`connectTimeoutMS: 4_000` for PostgreSQL, `connectTimeout: 4_000` for MySQL and MariaDB,'
+
+const URL_FORM: Readonly<Partial<Record<DialectName, string>>> = {
+  sqlite: 'file:PATH',
+  ...Object.fromEntries(
+    ['postgres', 'cockroachdb', 'mysql', 'mariadb', 'mssql'].map((scheme) => [
+      scheme,
+      `${scheme}://USER:PASSWORD@HOST/DATABASE`,
+    ]),
+  ),
+}
+
+/** What a file does that starts an app: its server, its jobs, or its connection. */
+const STARTS =
+  /\.initialize\s*\(|\blisten\s*\(|\bNestFactory\b|\b(schedule|scheduleJob|setInterval)\s*\(|\bnew\s+(Cron|CronJob|Bree|ToadScheduler)\b|\bCronJob\.from\s*\(/
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*.*?\*\//gs, '').replace(/(^|\s)\/\/.*$/gm, '')
+}
+
+/** Whether the command line finds a DataSource in the file, as TypeORM's does. Others may create one within a function. */
+function exportsDataSource({ text }: Source): boolean {
+  if (/^(export\b|(module\.)?exports\b)[^;{}]*?\bnew\s+(\w+\.)?DataSource\s*\(/m.test(text)) return true
+  const [, name] = /^(?:const|let|var)\s+(\w+)\b[^=;{}]*=\s*new\s+(?:\w+\.)?DataSource\s*\(/m.exec(text) ?? []
+  return (
+    name !== undefined &&
+    new RegExp(`^(export\\s+(default|\\{)|(module\\.)?exports\\b)[^;]*?\\b${name}\\b`, 'm').test(text)
+  )
+}
+
 /** The dialect of the app's DataSource. An entity then has the types and the collation of the migration. */
-function dialectIn(sources: readonly Source[]): string | undefined {
-  const pattern = new RegExp(`\\btype\\s*:\\s*['"](${Object.keys(dialects).join('|')})['"]`)
+function dialectIn(sources: readonly Source[]): DialectName | undefined {
   return sources
     .filter(({ file }) => !NOT_OF_THE_APP.test(file))
-    .map(({ text }) => pattern.exec(text)?.[1])
+    .flatMap(({ text }) => [...text.matchAll(/\btype\s*:\s*['"]([\w-]+)['"]/g)].map(([, type = '']) => type))
+    .map(dialectOf)
     .find(Boolean)
+}
+
+function dialectOf(type: string): DialectName | undefined {
+  try {
+    return dialectOfDataSource({ type })
+  } catch {
+    // The type of a column, for example.
+    return undefined
+  }
+}
+
+const DRIVERS: Readonly<Record<string, DialectName>> = {
+  pg: 'postgres',
+  mysql2: 'mysql',
+  mysql: 'mysql',
+  'better-sqlite3': 'sqlite',
+  sqlite3: 'sqlite',
+  'sql.js': 'sqlite',
+  mssql: 'mssql',
+}
+
+/** Which database the project has a driver for; `undefined` if it has several, or none. */
+function dialectOfDriver(project: Project): DialectName | undefined {
+  const names = Object.keys(DRIVERS).filter((name) => project.has(name))
+  const [dialect, ...others] = new Set(names.map((name) => DRIVERS[name]))
+  return others.length === 0 ? dialect : undefined
 }
 
 function asMigration({ file, text }: Source): Migration[] {
