@@ -10,6 +10,7 @@ import { projectWith, runCli } from './built-cli'
 
 type Files = Readonly<Record<string, string>>
 
+const TYPEORM_ONLY = packageWith({ typeorm: '^1.1.1' })
 const TYPEORM = packageWith({ typeorm: '^1.1.1', typescript: '^6.0.0' })
 const PRISMA = packageWith({ '@prisma/client': '^7.10.0' })
 
@@ -463,7 +464,7 @@ export default defineConfig({
     })
     const { added, stdout } = await init(folder)
     expect(added['src/prisma/contract.prisma']).toMatch(/^\n.*model ShedLock \{/s)
-    expect(stdout).toContain("from 'shedlock-orm/prisma-8'")
+    expect(stdout).toContain("'shedlock-orm/prisma-8'")
     expect((await init(folder)).added).toEqual({})
   })
 
@@ -659,6 +660,8 @@ declare global {
   const db: Prisma8ClientLike
   const Cron: typeof CronOfNest
   const app: { enableShutdownHooks(): unknown }
+  function defineTask(task: { meta: object; run(): Promise<object> }): object
+  const nitroApp: { hooks: { hook(name: 'close', callback: () => Promise<void>): void } }
   function sendReport(signal?: AbortSignal): Promise<void>
 }
 `
@@ -675,6 +678,12 @@ const SCHEDULERS: Readonly<Record<SchedulerName, string>> = {
   bree: '9.2.9',
   '@nestjs/schedule': '12.0.2',
 }
+/** What has its own signal handlers, or none at all. */
+const WITHOUT_SCHEDULER = [
+  ['none', ''],
+  ['next', '16.0.0'],
+  ['nuxt', '4.0.0'],
+] as const
 /** Each ORM with what it needs in a project. */
 const ORMS: readonly (readonly [dependencies: Files, files: Files])[] = [
   [{ typeorm: '1.1.1' }, {}],
@@ -693,16 +702,18 @@ describe('the lines that shedlock-orm init prints', () => {
   it('compile, for each ORM and scheduler, and name them', async () => {
     const folder = temporaryFolder(join(root, '.programs-'))
     const programs = ORMS.flatMap(([orm, files]) =>
-      [...Object.entries(SCHEDULERS), ['none', '']].map(async ([scheduler = '', version = ''], index) => {
-        const nest = scheduler === '@nestjs/schedule' ? { '@nestjs/core': '12', cron: '4.4.0' } : {}
-        const dependencies = { ...orm, ...nest, ...(version !== '' && { [scheduler]: version }) }
-        const code = await printed({ ...dependencies, typescript: '6.0.3' }, files)
-        const name = `${Object.keys(orm)[0]?.replaceAll(/\W/g, '-')}-${index}.mts`
-        writeFileSync(join(folder, name), code)
-        if (!['none', 'bree', '@nestjs/schedule'].includes(scheduler))
-          expect(code).toContain(`from '${scheduler}'`)
-        return name
-      }),
+      [...Object.entries(SCHEDULERS), ...WITHOUT_SCHEDULER].map(
+        async ([scheduler = '', version = ''], index) => {
+          const nest = scheduler === '@nestjs/schedule' ? { '@nestjs/core': '12', cron: '4.4.0' } : {}
+          const dependencies = { ...orm, ...nest, ...(version !== '' && { [scheduler]: version }) }
+          const code = await printed({ ...dependencies, typescript: '6.0.3' }, files)
+          const name = `${Object.keys(orm)[0]?.replaceAll(/\W/g, '-')}-${index}.mts`
+          writeFileSync(join(folder, name), code)
+          if (!['none', 'next', 'nuxt', 'bree', '@nestjs/schedule'].includes(scheduler))
+            expect(code).toContain(`from '${scheduler}'`)
+          return name
+        },
+      ),
     )
     const written = await Promise.all(programs)
     writeFileSync(join(folder, 'globals.ts'), TAKEN_FOR_GRANTED)
@@ -726,10 +737,47 @@ describe('the lines that shedlock-orm init prints', () => {
     ['node-cron', '3.0.3', /slot: \(now\) => Math.*job\.stop\(\)/s],
     ['node-cron', '4.0.0', /slot: slotOf,.*await job\.destroy\(\)/s],
     ['croner', '9.1.0', /slot: \(job\) => slotOf\(job\)/],
-    ['cron', '3.5.0', /new CronJob\('[^']*', send, null, true\)/],
+    ['cron', '3.5.0', /slotOf\(job\.cronTime\),.*function \(\) \{ return send\(this\) \}, null, true\)/s],
+    ['cron', '2.4.4', /slotOf\(job\.cronTime\),.*function \(\) \{ return send\(this\) \}, null, true\)/s],
+    ['cron', '2.2.0', /lockAtLeastFor: '1m', \/\/ less than .*new CronJob\('[^']*', send, null, true\)/s],
+    [
+      'bree',
+      '9.2.9',
+      /async function main\(\) \{\n {2}\/\/.*\n {2}await executor\.executeWithLock.*\nmain\(\)/s,
+    ],
   ])('fit the version: %s %s, in a project without TypeScript', async (scheduler, version, lines) => {
     const code = await printed({ typeorm: '1.1.1', [scheduler]: version }, {})
     expect(code).toMatch(lines)
     expect(code).not.toContain('type ')
+    expect(code).toContain("require('shedlock-orm')")
+    expect(code).not.toContain('import ')
   })
+
+  it.each<[string, Files]>([
+    ['whose type is module', { 'package.json': packageWith({ typeorm: '1.1.1' }, { type: 'module' }) }],
+    ['whose files do', { 'package.json': TYPEORM_ONLY, 'a.js': "import x from 'x'\n", 'b.js': '' }],
+    ['with TypeScript', { 'package.json': TYPEORM_ONLY, 'a.ts': '' }],
+  ])('import in a project %s', async (_, files) => {
+    const { stdout } = await init(project(files), '--dry-run')
+    expect(stdout).toContain("import { typeOrmLockProvider } from 'shedlock-orm/typeorm'")
+    expect(stdout).not.toContain('require(')
+  })
+
+  it('share the executor and end the process under Next.js, which otherwise ends first', async () => {
+    const code = await printed({ typeorm: '1.1.1', next: '16.0.0', 'node-cron': '4.6.0' }, {})
+    expect(code).toContain('const executor = (globalThis.executor ??= new LockingTaskExecutor(')
+    expect(code).toMatch(/NEXT_MANUAL_SIG_HANDLE=1.*await dataSource\.destroy\(\)\n {2}process\.exit\(0\)/s)
+  })
+
+  it.each(['nuxt', 'nitropack'])(
+    'compute the slot of a task and shut down with the server: %s',
+    async (name) => {
+      const code = await printed({ typeorm: '1.1.1', [name]: '1.0.0' }, {})
+      expect(code).toContain("slotOf(new Cron('*/15 * * * *', { paused: true }))")
+      expect(code).toMatch(
+        /hook\('close', async \(\) => \{\n {2}await executor\.shutdown\(\)\n {2}await dataSource/,
+      )
+      expect(code).not.toMatch(/setInterval|SIGTERM/)
+    },
+  )
 })

@@ -29,6 +29,11 @@ export async function inStyle(project: Project, file: string, text: string, samp
   }
 }
 
+/** The text as CommonJS: each `import` of names is a `require`. */
+export function withRequire(text: string): string {
+  return text.replace(/^import (\{[^}]*\}) from ('[^']*')$/gm, 'const $1 = require($2)')
+}
+
 /** Only for text like that of a migration: statements of one line. */
 function like(sample: string, text: string): string {
   const hasSemicolons = /^\s*(?:import|export|const|return|await|name)\b.*;\s*$/m.test(sample)

@@ -7,11 +7,11 @@ import { readEnvironment, usualFileWith } from '../environment'
 import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags } from '../options'
 import { print, warn } from '../output'
 import { Project } from '../project'
-import { inStyle } from './code-style'
+import { inStyle, withRequire } from './code-style'
 import type { Plan, Step, Write } from './plan'
 import { prisma8Plan, prismaPlan } from './prisma-plan'
 import { literal, typeOrmPlan } from './typeorm-plan'
-import { hasScheduler, usage } from './usage'
+import { hasScheduler, usage, usesRequire } from './usage'
 
 const OPTIONS = ['dryRun', 'migrations', 'env', ...NAME_OPTIONS] as const
 type InitFlags = Flags<(typeof OPTIONS)[number]>
@@ -54,7 +54,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const nearest = project.memberWith(plan.writes[0]?.file ?? plan.present[0] ?? '')
   // A library of a monorepo may have the schema, and only the root names what the apps use.
   const member = [nearest, project].find(hasScheduler) ?? nearest
-  const { scheduler, what, code } = usage(member, plan)
+  const { scheduler, what, code, needs } = usage(member, plan)
   warn(`found ${[...plan.found, scheduler ?? 'no scheduler'].join(', ')}`)
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
   for (const write of plan.writes) {
@@ -62,12 +62,13 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
     else perform(project, write)
   }
   const steps = [
-    ...installation(project, member),
+    ...installation(project, member, needs),
     ...plan.steps,
     { what, code: withNames(code, plan, names) },
     check(project, plan),
   ]
-  for (const [index, step] of steps.entries()) await explain(project, index + 1, step)
+  const isCommon = usesRequire(member)
+  for (const [index, step] of steps.entries()) await explain(project, index + 1, step, isCommon)
 }
 
 function ormOf(project: Project, wanted: string | undefined) {
@@ -139,10 +140,9 @@ function preview({ file, text, appends = false }: Write): void {
   )
 }
 
-/** The package that `@nestjs/schedule` brings but an app under pnpm cannot import, and this one. */
-function installation(project: Project, member: Project): Step[] {
-  const needed = ['shedlock-orm', ...(member.has('@nestjs/schedule') ? ['cron'] : [])]
-  const missing = needed
+/** This package, and those that the printed lines import, such as the one that `@nestjs/schedule` brings but an app under pnpm cannot import. */
+function installation(project: Project, member: Project, needs: readonly string[]): Step[] {
+  const missing = ['shedlock-orm', ...needs]
     .filter((name) => !member.has(name) && !project.has(name))
     .map((name) => (name === 'cron' ? `cron${member.versionFor('@nestjs/schedule', 'cron')}` : name))
   if (missing.length === 0) return []
@@ -240,9 +240,15 @@ function packageOf(module: string): string {
     .join('/')
 }
 
-async function explain(project: Project, number: number, { what, code, language }: Step): Promise<void> {
+async function explain(
+  project: Project,
+  number: number,
+  { what, code, language }: Step,
+  isCommon: boolean,
+): Promise<void> {
   print(`${number === 1 ? '' : '\n'}${number}. ${what}`)
   if (code === undefined) return
-  const shown = language === 'sh' ? code : await inStyle(project, 'src/shedlock.ts', code, code)
+  const loads = isCommon ? withRequire(code) : code
+  const shown = language === 'sh' ? code : await inStyle(project, 'src/shedlock.ts', loads, loads)
   print(`\n${shown.trimEnd().replace(/^(?=.)/gm, '   ')}`)
 }

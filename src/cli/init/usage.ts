@@ -35,22 +35,26 @@ const SCHEDULERS = {
     start: `const job = scheduleJob(${CRON}, send)`,
     stop: 'job.cancel()',
   }),
-  cron: (major) => ({
-    imports: "import { CronJob } from 'cron'",
-    ...(major >= 4 && { slot: ['job', 'CronJob', 'slotOf(job.cronTime)'] }),
-    start:
-      major >= 4
-        ? `const job = CronJob.from({\n  cronTime: ${CRON},\n  start: true,\n  onTick() {\n    return send(this)\n  },\n})`
-        : `const job = new CronJob(${CRON}, send, null, true)`,
-    stop: 'job.stop()',
-  }),
+  cron: (major, isTyped, minor) => {
+    const hasSlots = major > 2 || (major === 2 && minor >= 3)
+    const onTick = hasSlots ? `function (${isTyped ? 'this: CronJob' : ''}) { return send(this) }` : 'send'
+    return {
+      imports: "import { CronJob } from 'cron'",
+      ...(hasSlots && { slot: ['job', 'CronJob', 'slotOf(job.cronTime)'] }),
+      start:
+        major >= 4
+          ? `const job = CronJob.from({\n  cronTime: ${CRON},\n  start: true,\n  onTick() {\n    return send(this)\n  },\n})`
+          : `const job = new CronJob(${CRON}, ${onTick}, null, true)`,
+      stop: 'job.stop()',
+    }
+  },
   'toad-scheduler': () => ({
     imports: "import { AsyncTask, SimpleIntervalJob, ToadScheduler } from 'toad-scheduler'",
     start:
       "const scheduler = new ToadScheduler()\nscheduler.addSimpleIntervalJob(new SimpleIntervalJob({ minutes: 15 }, new AsyncTask('report', send)))",
     stop: 'scheduler.stop()',
   }),
-} satisfies Readonly<Record<string, (major: number) => Scheduler>>
+} satisfies Readonly<Record<string, (major: number, isTyped: boolean, minor: number) => Scheduler>>
 
 /** Every scheduler of which a project is shown how to use it. The compiler and test/registries.test.ts name the places of each. */
 export type SchedulerName = keyof typeof SCHEDULERS | 'bree' | '@nestjs/schedule'
@@ -61,12 +65,17 @@ const NO_SCHEDULER: Scheduler = {
   stop: 'clearInterval(timer)',
 }
 
+/** For a job without a slot. */
+const AT_LEAST = "lockAtLeastFor: '1m', // less than the interval"
+
 export interface Usage {
   /** The scheduler and its version. */
   readonly scheduler: string | undefined
   readonly what: string
   /** TypeScript, or JavaScript in a project without TypeScript. */
   readonly code: string
+  /** The packages that the code imports, beside this one and that of the scheduler. */
+  readonly needs: readonly string[]
 }
 
 /** Whether a package.json says how the app schedules its jobs. */
@@ -78,39 +87,94 @@ export function hasScheduler(project: Project): boolean {
 export function usage(project: Project, plan: Plan): Usage {
   if (project.has('@nestjs/core')) return nest(project, plan)
   if (project.has('bree')) return worker(project, plan)
+  const framework = frameworkOf(project)
   const names = Object.keys(SCHEDULERS) as (keyof typeof SCHEDULERS)[]
   const name = names.find((each) => project.has(each))
   const version = name === undefined ? '' : project.version(name)
-  const scheduler = name === undefined ? NO_SCHEDULER : SCHEDULERS[name](Number.parseInt(version, 10))
   const isTyped = isTypeScript(project)
-  const { imports, slot, start, stop }: Scheduler = scheduler
+  const [major = NaN, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10))
+  // Nitro has croner for its tasks.
+  const runsTasks = framework === 'nitro' && (name === undefined || name === 'croner')
+  const { imports, slot, start, stop }: Scheduler = runsTasks
+    ? NITRO_TASK
+    : name === undefined
+      ? NO_SCHEDULER
+      : SCHEDULERS[name](major, isTyped, minor)
   const due = slot && slotLine(slot, isTyped)
+  const usesSlotOf = `${due} ${start}`.includes('slotOf')
   const code = `${imports}
-import { LockingTaskExecutor${due?.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
+import { LockingTaskExecutor${usesSlotOf ? ', slotOf' : ''} } from 'shedlock-orm'
 ${importOf(plan)}
 
-${executorOf(plan)}
-const send = executor.wrap(
+${framework === 'next' ? sharedExecutorOf(plan, isTyped) : `${runsTasks ? '// utils/shedlock.ts\nexport ' : ''}${executorOf(plan)}`}
+${runsTasks ? 'export ' : ''}const send = executor.wrap(
   {
     name: 'report',
     lockAtMostFor: '14m',
-    ${due ?? "lockAtLeastFor: '1m'"},
+    ${due === undefined ? AT_LEAST : `${due},`}
     onError: console.error,
   },
   () => sendReport(),
 )
 ${start}
 
-process.once('SIGTERM', async () => {
-  ${stop}
-  await executor.shutdown()${closing(plan, '  ')}
-})
-`
+${shutdownIn(framework, [stop, 'await executor.shutdown()', ...(plan.close === undefined ? [] : [`await ${plan.close}`])])}`
   return {
-    scheduler: name && `${name} ${version}`.trim(),
-    what: 'Lock each job that one instance is to run, and release its lock at a shutdown, where you start the jobs; what a job catches itself is no failure:',
+    scheduler: runsTasks ? "Nitro's tasks" : name && `${name} ${version}`.trim(),
+    what: `Lock each job that one instance is to run, and release its lock at a shutdown, ${WHERE[framework ?? 'none']}; what a job catches itself is no failure:`,
     code: code.trimStart(),
+    needs: runsTasks ? ['croner'] : [],
   }
+}
+
+type Framework = 'next' | 'nitro' | undefined
+
+/** A framework that has its own signal handlers. */
+function frameworkOf(project: Project): Framework {
+  if (project.has('nuxt') || project.has('nitropack')) return 'nitro'
+  return project.has('next') ? 'next' : undefined
+}
+
+const WHERE = {
+  none: 'where you start the jobs',
+  next: 'in a file that `register()` of instrumentation.ts imports, if `process.env.NEXT_RUNTIME` is `nodejs`',
+  nitro: 'in the folder of the server',
+}
+
+/** Nitro does not tell a task when it was due. */
+const NITRO_TASK: Scheduler = {
+  imports: "import { Cron } from 'croner'",
+  slot: ['due', 'Date', 'due'],
+  start: `
+// tasks/report.ts, with the same expression in scheduledTasks
+export default defineTask({
+  meta: { name: 'report' },
+  async run() {
+    await send(slotOf(new Cron(${CRON}, { paused: true })))
+    return {}
+  },
+})`,
+  stop: '',
+}
+
+function shutdownIn(framework: Framework, calls: readonly string[]): string {
+  const lines = (...more: string[]): string =>
+    [...calls, ...more]
+      .filter((call) => call !== '')
+      .map((call) => `  ${call}\n`)
+      .join('')
+  if (framework === 'nitro')
+    return `// in a file in plugins: defineNitroPlugin((nitroApp) => …)\nnitroApp.hooks.hook('close', async () => {\n${lines()}})\n`
+  if (framework === 'next')
+    return `// start with NEXT_MANUAL_SIG_HANDLE=1, or next start exits first\nprocess.once('SIGTERM', async () => {\n${lines('process.exit(0)')}})\n`
+  return `process.once('SIGTERM', async () => {\n${lines()}})\n`
+}
+
+/** Next.js loads a file once for instrumentation.ts, and again for its routes. */
+function sharedExecutorOf({ provider: { name, client } }: Plan, isTyped: boolean): string {
+  const shared = isTyped ? 'shared' : 'globalThis'
+  return `// Next.js loads this file twice in a process: share the executor, and the client in the same way
+${isTyped ? 'const shared = globalThis as { executor?: LockingTaskExecutor }\n' : ''}const executor = (${shared}.executor ??= new LockingTaskExecutor(${name}(${client})))`
 }
 
 function slotLine(slot: NonNullable<Scheduler['slot']>, isTyped: boolean): string {
@@ -130,7 +194,11 @@ ShedLockModule.forRoot({ lockProvider: ${name}${hasSchedule ? ', cronTime: CronT
 
 // on each job
 class Reports {
-  ${hasSchedule ? `@Cron(${CRON})\n  ` : ''}@SchedulerLock({ name: 'report', lockAtMostFor: '14m'${hasSchedule ? '' : ", lockAtLeastFor: '1m'"} })
+  ${
+    hasSchedule
+      ? `@Cron(${CRON})\n  @SchedulerLock({ name: 'report', lockAtMostFor: '14m' })`
+      : `@SchedulerLock({\n    name: 'report',\n    lockAtMostFor: '14m',\n    ${AT_LEAST}\n  })`
+  }
   async send()${isTypeScript(project) ? ': Promise<void>' : ''} {}
 }
 
@@ -141,30 +209,42 @@ app.enableShutdownHooks()
     scheduler: hasSchedule ? `@nestjs/schedule ${project.version('@nestjs/schedule')}` : undefined,
     what: 'Import the module, and lock each job that one instance is to run; what a job catches itself is no failure:',
     code,
+    needs: hasSchedule ? ['cron'] : [],
   }
 }
 
 /** Bree runs each job in a worker, which has a client of its own. */
 function worker(project: Project, plan: Plan): Usage {
-  const code = `import { LockingTaskExecutor } from 'shedlock-orm'
+  const isTyped = isTypeScript(project)
+  const head = `import { parentPort, workerData } from 'node:worker_threads'
+import { Cron } from 'croner'
+import { LockingTaskExecutor, slotOf } from 'shedlock-orm'
 ${importOf(plan)}
-
+`
+  const body = `// of a job with cron; one with interval has lockAtLeastFor, less than that, and no slot
+const { cron, timezone } = ${isTyped ? '(workerData as { job: { cron: string; timezone: string } })' : 'workerData'}.job
+const slot = slotOf(new Cron(cron, { timezone, paused: true }))
 ${executorOf(plan)}
+parentPort?.on('message', async (message) => {
+  if (message !== 'cancel') return
+  await executor.shutdown()
+  parentPort?.postMessage('cancelled')
+})
+parentPort?.unref() // or the worker never ends
 await executor.executeWithLock(
-  { name: 'report', lockAtMostFor: '14m', lockAtLeastFor: '1m' },
+  { name: 'report', lockAtMostFor: '14m', slot },
   ({ signal }) => sendReport(signal),
 )
-await executor.shutdown()${closing(plan)}
+await executor.shutdown()${plan.close === undefined ? '' : `\nawait ${plan.close}`}
 `
   return {
     scheduler: `bree ${project.version('bree')}`,
     what: 'Lock each job that one instance is to run, in its worker; what a job catches itself is no failure:',
-    code,
+    code: usesRequire(project)
+      ? `${head}\nasync function main() {\n${body.replace(/^(?=.)/gm, '  ')}}\n\nmain()\n`
+      : `${head}\n${body}`,
+    needs: ['croner'],
   }
-}
-
-function closing({ close }: Plan, indentation = ''): string {
-  return close === undefined ? '' : `\n${indentation}await ${close}`
 }
 
 function importOf({ provider: { name, entry } }: Plan): string {
@@ -177,4 +257,14 @@ function executorOf({ provider: { name, client } }: Plan): string {
 
 function isTypeScript(project: Project): boolean {
   return project.has('typescript') || project.exists('tsconfig.json')
+}
+
+/** Whether the project's own files are JavaScript that loads modules with `require`. */
+export function usesRequire(project: Project): boolean {
+  if (isTypeScript(project) || project.manifest.type === 'module' || frameworkOf(project) !== undefined)
+    return false
+  if (project.files('.ts', '.mts', '.cts').length > 0) return false
+  const texts = project.files('.js', '.cjs').map((file) => project.read(file))
+  const imports = texts.filter((text) => /^import\b[^;]*?['"]/m.test(text))
+  return imports.length <= texts.filter((text) => /\brequire\(/.test(text)).length
 }
