@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import type { SchedulerName } from '../../../src/cli/init/usage'
-import { afterFile } from '../../after-test'
+import { afterFile, afterTest } from '../../after-test'
 import { eventually } from '../../eventually'
 import { canFakeTime, clockOf } from '../fake-time'
 import { startApp, type Instance } from './instance'
@@ -70,4 +70,15 @@ describe(`two instances${canFakeTime ? ', one of which is five seconds behind,' 
     expect(runs).toEqual([...new Set(runs)])
     expect(runs.filter((slot) => !slot.endsWith('.000Z'))).toEqual([])
   })
+})
+
+test('Bree stops a run that does not end, and its lock is released', async () => {
+  const { environment, observer } = await migratedDatabase(afterTest)
+  const instance = startApp('schedulers', ['bree'], { ...environment, JOB_TAKES: '600000' }, afterTest)
+  await eventually(() => expect(instance.said('ran jobs/report')).toHaveLength(1), LONG)
+  await instance.stop('SIGTERM')
+  const [row] = await observer.query<object[]>(
+    "select locked_by, lock_until <= now() at time zone 'utc' as free from shedlock",
+  )
+  expect(row).toEqual({ locked_by: expect.stringMatching(/ failed/), free: true })
 })
