@@ -64,7 +64,7 @@ describe('the search finds the answer first', () => {
     ['daylight saving', '/docs/schedulers#slots'],
     ['missed run', '/docs/guides/recipes#catch-up-a-missed-run'],
     ['tenants', '/docs/guides/recipes#'],
-    ['next.js', '/docs/guides/recipes#nextjs-and-monorepos'],
+    ['next.js', '/docs/guides/recipes#nextjs-nuxt-monorepos'],
     ['leader election', '/docs/guides/leader-election#leader-election'],
     ['fencing token', '/docs/how-a-lock-behaves#fencing-tokens'],
     ['keep alive', '/docs/how-a-lock-behaves#keep-alive'],
