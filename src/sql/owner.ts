@@ -80,8 +80,8 @@ export function pauseOwner(lockName: string, pausedBy: string, reason: string): 
 }
 
 /**
- * Identifies the PID namespace: containers of one pod have the host's name in common, but not its processes. Empty but for its zeros
- * where there are none, as on macOS.
+ * Identifies the PID namespace: containers of one pod may share the host's name, but do not see each other's processes. Zeros where
+ * there are no namespaces, as on macOS.
  *
  * @see https://man7.org/linux/man-pages/man7/pid_namespaces.7.html
  */

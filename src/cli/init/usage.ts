@@ -141,7 +141,7 @@ const WHERE = {
   nitro: 'in the folder of the server',
 }
 
-/** Nitro does not tell a task when it was due. */
+/** Nitro passes a task no due time. */
 const NITRO_TASK: Scheduler = {
   imports: "import { Cron } from 'croner'",
   slot: ['due', 'Date', 'due'],
@@ -171,10 +171,10 @@ function shutdownIn(framework: Framework, calls: readonly string[]): string {
 }
 
 /** Next.js loads a file once for instrumentation.ts, and again for its routes. */
-function sharedExecutorOf({ provider: { name, client } }: Plan, isTyped: boolean): string {
+function sharedExecutorOf(plan: Plan, isTyped: boolean): string {
   const shared = isTyped ? 'shared' : 'globalThis'
   return `// Next.js loads this file twice in a process: share the executor, and the client in the same way
-${isTyped ? 'const shared = globalThis as { executor?: LockingTaskExecutor }\n' : ''}const executor = (${shared}.executor ??= new LockingTaskExecutor(${name}(${client})))`
+${isTyped ? 'const shared = globalThis as { executor?: LockingTaskExecutor }\n' : ''}const executor = (${shared}.executor ??= ${newExecutor(plan)})`
 }
 
 function slotLine(slot: NonNullable<Scheduler['slot']>, isTyped: boolean): string {
@@ -251,8 +251,12 @@ function importOf({ provider: { name, entry } }: Plan): string {
   return `import { ${name} } from 'shedlock-orm/${entry}'`
 }
 
-function executorOf({ provider: { name, client } }: Plan): string {
-  return `const executor = new LockingTaskExecutor(${name}(${client}))`
+function newExecutor({ provider: { name, client } }: Plan): string {
+  return `new LockingTaskExecutor(${name}(${client}))`
+}
+
+function executorOf(plan: Plan): string {
+  return `const executor = ${newExecutor(plan)}`
 }
 
 function isTypeScript(project: Project): boolean {
