@@ -1,7 +1,7 @@
 import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
 import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { lockStatementName, prismaLockProvider, type PrismaClientLike } from 'shedlock-orm/prisma'
+import { prismaLockProvider, type PrismaClientLike } from 'shedlock-orm/prisma'
 import type { DialectName } from 'shedlock-orm/sql'
 import { generateClients } from '../test/prisma/generate-clients'
 import { byHand } from './floor'
@@ -34,11 +34,11 @@ const CLIENTS: Readonly<
   postgres: {
     client: 'postgresql',
     adapters: {
-      '': (url, max) => {
-        const statementNameGenerator = (query: { sql: string }): string =>
-          lockStatementName(query) || nameOf(query.sql)
-        return new PrismaPg({ connectionString: url, max }, { statementNameGenerator })
-      },
+      '': (url, max) =>
+        new PrismaPg(
+          { connectionString: url, max },
+          { statementNameGenerator: ({ sql }: { sql: string }) => nameOf(sql) },
+        ),
       ', without names': (url, max) => new PrismaPg({ connectionString: url, max }),
     },
   },

@@ -23,6 +23,10 @@ export function wantedServers(): ServerName[] {
   return (Object.keys(SERVERS) as ServerName[]).filter((name) => !wanted || wanted.includes(name))
 }
 
+/** Which connections the locks use: their own, those of the app's client, or those of a client for locks alone. */
+export const WAYS = ['own', 'app', 'client'] as const
+export type Way = (typeof WAYS)[number]
+
 /** An app with one ORM. */
 export interface App {
   readonly provider: SqlLockProvider
@@ -67,7 +71,15 @@ export async function openApp(
   poolSize: number,
   options: SqlLockProviderOptions = {},
   extra: object = {},
+  way: Way = 'own',
 ): Promise<App> {
+  if (way === 'client') {
+    const app = await openApp(orm, server, url, poolSize, options, extra)
+    const ofLocks = await openApp(orm, server, url, 2, { ...options, ownConnections: 0 })
+    const close = () => Promise.all([app.close(), ofLocks.close()])
+    return { ...app, provider: ofLocks.provider, close }
+  }
+  if (way === 'app') options = { ...options, ownConnections: 0 }
   if (orm === 'TypeORM') {
     const dataSource = await new DataSource({
       type: server,
@@ -85,8 +97,10 @@ export async function openApp(
   if (!adapter) throw new Error(`Prisma has no adapter for ${server}.`)
   await generateClients()
   const prisma = await connect(adapter, url.href, { max: poolSize, connectionLimit: poolSize, ...extra })
+  const hidesSettings = way === 'own' && server !== 'postgres'
+  const own = hidesSettings && { adapter: (await adapter.make(url.href, { connectionLimit: 1 })) as never }
   return {
-    provider: prismaLockProvider(prisma, options),
+    provider: prismaLockProvider(prisma, { ...options, ...own }),
     query: (statement) => prisma.$queryRawUnsafe(statement) as Promise<unknown>,
     close: () => prisma.$disconnect(),
   }

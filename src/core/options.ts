@@ -84,6 +84,10 @@ function requiring<Type>(is: (value: unknown) => value is Type, requirement: str
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 export const aBoolean = requiring((value): value is boolean => typeof value === 'boolean', 'true or false')
 export const aFunction = requiring((value): value is unknown => typeof value === 'function', 'a function')
+export const aCount = requiring(
+  (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
+  'a whole number, 0 or more',
+)
 export const aString = requiring((value): value is string => typeof value === 'string', 'a string')
 export const anObject = requiring(isObject, 'an object')
 export const anArray = requiring((value): value is unknown => Array.isArray(value), 'an array')

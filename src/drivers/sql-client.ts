@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers'
 import { LockError } from '../core/internal'
 import {
   DriverError,
@@ -11,6 +10,7 @@ import {
   type SqlValues,
   type StatementResult,
 } from '../sql/internal'
+import { readSockets } from './own-connection'
 
 type Bound = string | number | null
 /**
@@ -34,20 +34,15 @@ export type RunStatement = (
 ) => Promise<StatementResult>
 
 /** A client whose sessions are connections of its own; see `SqlClient`. */
-export interface DriverClient extends Omit<SqlClient, 'connect'> {
+export interface DriverClient extends Omit<SqlClient, 'connect' | 'open'> {
   /** Opens a session: one connection of the driver; see `SqlSession`. */
-  connect(): Promise<Pick<SqlSession, 'release' | 'end'> & { readonly run: RunStatement }>
+  connect(): Promise<DriverSession>
+  /** The same for a connection beside the client's own pool; see `SqlClient`. */
+  open?: (() => Promise<DriverSession>) | undefined
 }
 
-type DriverSession = Awaited<ReturnType<DriverClient['connect']>>
-
-/**
- * Lets the process read what its sockets have received. When a process was frozen, its timers fire before that, and its pool would
- * lend a connection whose end it has not noticed yet.
- */
-export function readSockets(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve))
-}
+/** A session of a driver: a `SqlSession` that runs rendered statements. */
+export type DriverSession = Omit<SqlSession, 'execute'> & { readonly run: RunStatement }
 
 /**
  * Creates the `SqlClient` that a `SqlLockProvider` needs, for a client on top of one of the drivers.
@@ -69,20 +64,21 @@ export function sqlClient(driver: Driver, client: RunStatement | DriverClient): 
     const session = new RenderingSession(driver, texts, { run: client })
     return { connect: () => Promise.resolve(session) }
   }
+  const connecting = (connect: () => Promise<DriverSession>) => async () => {
+    try {
+      return new RenderingSession(driver, texts, await connect())
+    } catch (error) {
+      throw asDriverError(driver, error, false)
+    }
+  }
   return {
-    connect: async () => {
-      try {
-        await readSockets()
-        return new RenderingSession(driver, texts, await client.connect())
-      } catch (error) {
-        throw asDriverError(driver, error, false)
-      }
-    },
+    connect: connecting(() => readSockets().then(() => client.connect())),
+    open: client.open && connecting(client.open.bind(client)),
+    keepsOne: client.keepsOne,
     pool: client.pool,
     server: client.server,
     schema: client.schema?.bind(client),
     unusable: client.unusable?.bind(client),
-    stopConnecting: client.stopConnecting?.bind(client),
     leave: client.leave?.bind(client),
   }
 }
@@ -91,6 +87,8 @@ export function sqlClient(driver: Driver, client: RunStatement | DriverClient): 
 class RenderingSession implements SqlSession {
   readonly release: SqlSession['release']
   readonly end: SqlSession['end']
+  readonly rest: SqlSession['rest']
+  readonly wake: SqlSession['wake']
 
   /** @param texts each statement rendered once: a table's statements are created once, and used for every lock */
   constructor(
@@ -100,6 +98,8 @@ class RenderingSession implements SqlSession {
   ) {
     this.release = session.release?.bind(session)
     this.end = session.end?.bind(session)
+    this.rest = session.rest?.bind(session)
+    this.wake = session.wake?.bind(session)
   }
 
   async execute(statement: Sql, values: SqlValues, wants: keyof StatementResult): Promise<StatementResult> {

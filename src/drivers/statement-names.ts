@@ -1,6 +1,28 @@
 import { createHash } from 'node:crypto'
+import { warn } from '../core/internal'
+import { DriverError, NOT_PREPARED } from '../sql/internal'
 
-// The names under which PostgreSQL prepares statements, and what happens when a server or a pooler refuses one.
+// Prepared statements: their names, and what happens when a server or a pooler refuses one.
+
+/** Prepares the statements of one client of the app, until one cannot be prepared: from then on, all of them are sent unprepared. */
+export class Preparation {
+  constructor(public isOn: boolean) {}
+
+  /** @throws DriverError `NOT_PREPARED`: the statement was not executed, and is sent again */
+  async run<T>(send: () => Promise<T>): Promise<T> {
+    try {
+      return await send()
+    } catch (error) {
+      if (!isNotPrepared(error)) throw error
+      if (this.isOn)
+        warn(
+          `shedlock-orm sends its statements unprepared from now on, because one could not be prepared: ${(error as Error).message} – they work, but take longer. Behind a pooler of PostgreSQL, set namedStatements: false.`,
+        )
+      this.isOn = false
+      throw new DriverError(NOT_PREPARED, error)
+    }
+  }
+}
 
 /**
  * How many of the lock's statements one connection keeps prepared; the others run unprepared. One table has about ten, but an app

@@ -3,7 +3,7 @@
  *
  * @module shedlock-orm/prisma
  */
-export { guard, lockStatementName, prismaLockProvider, prismaModel, shedlock } from './internal'
+export { guard, prismaLockProvider, prismaModel, shedlock } from './internal'
 export type {
   PrismaClientLike,
   PrismaLockProviderOptions,

@@ -1,4 +1,4 @@
-import { drivers, isNotPrepared, type Driver } from '../drivers/internal'
+import { drivers, type Driver } from '../drivers/internal'
 import { sqliteCode, type DialectName } from '../sql/internal'
 
 /** An error as Prisma throws it, or as a driver adapter throws it when it is called without Prisma. */
@@ -89,18 +89,6 @@ export function errorsOf(dialect: DialectName): Pick<Driver, 'errorCode' | 'notS
       return errorsToAsk(dialect, error).some(driver.lasts)
     },
   }
-}
-
-/**
- * The message with which PostgreSQL, a pooler or pg itself refused the statement's name, so that nothing was executed; else
- * `undefined`.
- */
-export function refusalOfName(error: unknown): string | undefined {
-  const { originalCode: code, originalMessage: message } = adapterError(error) ?? {}
-  // Prisma passes on pg's own errors. The adapter sets an original code only on errors from the server, so the severity that it
-  // drops may be assumed.
-  const refusal = (error as Error).name === 'Error' ? (error as Error) : { severity: 'ERROR', code, message }
-  return isNotPrepared(refusal) ? String(refusal.message) : undefined
 }
 
 function adapterError(error: unknown): AdapterError | undefined {

@@ -58,6 +58,21 @@ interface AdapterQuery {
   readonly argTypes: { scalarType: 'unknown'; arity: 'scalar' }[]
 }
 
+/** Returns a client that runs its statements on one connection of an adapter. */
+export function rawClientOf(connection: AdapterLike): RawClientLike {
+  const query = (sql: string, args: unknown[]): AdapterQuery => {
+    const argTypes = args.map(() => ({ scalarType: 'unknown', arity: 'scalar' }) as const)
+    return { sql, args, argTypes }
+  }
+  return {
+    $executeRawUnsafe: (text, ...values) => connection.executeRaw(query(text, values)),
+    $queryRawUnsafe: async (text, ...values) => {
+      const { columnNames, rows } = await connection.queryRaw(query(text, values))
+      return rows.map((row) => Object.fromEntries(columnNames.map((name, index) => [name, row[index]])))
+    },
+  }
+}
+
 /**
  * Returns whether this is the client of an interactive transaction. It has no `$connect`, but up to Prisma 6.5 an extension may add one.
  */

@@ -1,4 +1,5 @@
 import {
+  aBoolean,
   parseOptions,
   EXECUTOR_OPTIONS,
   clientError,
@@ -6,7 +7,7 @@ import {
   type LockingTaskExecutorOptions,
   type OptionParsers,
 } from '../core/internal'
-import { readSockets } from '../drivers/internal'
+import { Preparation, readSockets } from '../drivers/internal'
 import {
   dialectNamed,
   SQL_LOCK_PROVIDER_OPTIONS,
@@ -15,32 +16,47 @@ import {
   type SqlLockProviderOptions,
 } from '../sql/internal'
 import { CONFLICTS, errorsOf } from './native-code'
+import { anAdapter, openerOf } from './own-connection'
 import {
   dialectOfClient,
   isOfTransaction,
   originalOf,
   schemaOfModels,
   tableOfPrisma,
+  type AdapterFactoryLike,
   type PrismaClientLike,
 } from './prisma-client'
 import { prismaSqlClient } from './prisma-sql-client'
-import { endPooledReadOnly, endReadOnlyConnection } from './read-only-connection'
+import { endReadOnlyConnection } from './read-only-connection'
 import { sqliteClient } from './sqlite-client'
 
 /** Options of `prismaLockProvider`. */
 export interface PrismaLockProviderOptions extends SqlLockProviderOptions {
   /** The dialect of the database. Default: derived from the client's schema. */
   readonly dialect?: DialectName | undefined
+  /**
+   * A driver adapter that opens the locks' own connections, for adapters that hide their settings: one for MariaDB or MySQL with
+   * `connectionLimit: 1`, because each of the connections is a pool of that size. Default: on PostgreSQL, the client's adapter for pg;
+   * otherwise, locks use the client's connections.
+   */
+  readonly adapter?: AdapterFactoryLike | undefined
+  /**
+   * On the locks' own connections to PostgreSQL: whether statements are prepared by name, so that the server plans each of them once
+   * per connection. If a pooler refuses a name, the provider continues without names, and the process warns once. Default `true`.
+   */
+  readonly namedStatements?: boolean | undefined
 }
 
 const PROVIDER_OPTIONS = {
   ...SQL_LOCK_PROVIDER_OPTIONS,
   dialect: dialectNamed,
+  adapter: anAdapter,
+  namedStatements: aBoolean,
 } satisfies OptionParsers<PrismaLockProviderOptions>
 
 /**
- * Creates a lock provider that keeps its locks in a table of the client's database. Each step is one raw statement in autocommit, on
- * a different pooled connection from your interactive transactions, which neither hide nor undo it. A SQLite file is opened a second
+ * Creates a lock provider that keeps its locks in a table of the client's database. Each step is one statement in autocommit, on a
+ * connection that no transaction of yours uses, so they neither hide nor undo it: see `ownConnections`. A SQLite file is opened a second
  * time; an in-memory SQLite database has only one connection, so there a lock waits until your open transaction has ended. With the
  * read replicas extension, locks use the primary. Without the option `schema`, the table is in the schema that the adapter's options
  * name. Prisma 8 has its own `prismaLockProvider`, in `shedlock-orm/prisma-8`.
@@ -52,7 +68,8 @@ export function prismaLockProvider(
   prisma: PrismaClientLike,
   options: PrismaLockProviderOptions = {},
 ): SqlLockProvider {
-  const { dialect: given, ...rest } = parseOptions(options, PROVIDER_OPTIONS, 'lock provider options')
+  const parsed = parseOptions(options, PROVIDER_OPTIONS, 'lock provider options')
+  const { dialect: given, adapter, namedStatements = true, ...rest } = parsed
   if (typeof (prisma as PrismaClientLike | undefined)?.$executeRawUnsafe !== 'function')
     throw clientError(
       'prismaLockProvider got no client of Prisma – pass a PrismaClient, plain or extended. For Prisma 8, import prismaLockProvider from shedlock-orm/prisma-8.',
@@ -64,17 +81,14 @@ export function prismaLockProvider(
   const client = originalOf(prisma)
   const dialect = given ?? dialectNamed(dialectOfClient(client))
   const use = dialect.name === 'sqlite' ? sqliteClient(client, errorsOf(dialect.name)) : undefined
-  const named = dialect.name === 'postgres'
-  const sql = prismaSqlClient(dialect.name, use ?? ((work) => readSockets().then(() => work(client))), named)
-  const leave = {
-    mysql: () => endReadOnlyConnection(client),
-    mariadb: () => endReadOnlyConnection(client),
-    postgres: () => endPooledReadOnly(client),
-  }[dialect.name as string]
+  const sql = prismaSqlClient(dialect.name, use ?? ((work) => readSockets().then(() => work(client))))
+  const open = openerOf(client, dialect.name, new Preparation(namedStatements), adapter)
+  const isMySql = dialect.name === 'mysql' || dialect.name === 'mariadb'
+  const leave = isMySql ? () => endReadOnlyConnection(client) : undefined
   const transientErrors = { ...dialect.transientErrors, ...CONFLICTS }
   const ofPrisma = { ...dialect, table: tableOfPrisma(dialect), transientErrors }
   const schema = rest.schema ?? schemaOfModels(client)
-  return new SqlLockProvider({ ...sql, pool: client, leave }, ofPrisma, { ...rest, schema })
+  return new SqlLockProvider({ ...sql, open, pool: client, leave }, ofPrisma, { ...rest, schema })
 }
 
 const EXTENSION_OPTIONS = {

@@ -1,4 +1,4 @@
-import type { PrismaClientLike, RawClientLike } from './prisma-client'
+import type { PrismaClientLike } from './prisma-client'
 
 /** The default size of the pool of Prisma's MariaDB adapter. */
 const POOL_SIZE = 10
@@ -32,19 +32,4 @@ export async function endReadOnlyConnection(client: PrismaClientLike): Promise<v
   }
   for (let attempt = 0; attempt < POOL_SIZE && !(isOver as boolean); attempt++)
     await client.$transaction(endIfReadOnly).catch(() => undefined)
-}
-
-/**
- * Ends the connection that a pooler such as PgBouncer keeps to a read-only PostgreSQL server, and would lend again: the adapter drops
- * only its own connection to the pooler. A connection that was just opened stays, and serves the next attempt. Never rejects.
- */
-export async function endPooledReadOnly(client: RawClientLike): Promise<void> {
-  const end = `
-    select pg_terminate_backend(pid) from pg_catalog.pg_stat_activity where pid = pg_backend_pid()
-    and backend_start < pg_catalog.now() - interval '1 second' and current_setting('transaction_read_only') = 'on'`
-  try {
-    await client.$queryRawUnsafe(end)
-  } catch {
-    // The connection has ended.
-  }
 }

@@ -4,6 +4,7 @@ import type { errorsOf } from './native-code'
 import {
   adapterOf,
   hasOwnEngine,
+  rawClientOf,
   type AdapterLike,
   type PrismaClientLike,
   type RawClientLike,
@@ -71,18 +72,7 @@ async function secondConnection(
   connection: AdapterLike,
   file: string,
 ): Promise<SecondConnection | undefined> {
-  const query = (sql: string, args: unknown[]) => {
-    const argTypes = args.map(() => ({ scalarType: 'unknown', arity: 'scalar' }) as const)
-    return { sql, args, argTypes }
-  }
-  const second: SecondConnection = {
-    dispose: () => connection.dispose(),
-    $executeRawUnsafe: (text, ...values) => connection.executeRaw(query(text, values)),
-    $queryRawUnsafe: async (text, ...values) => {
-      const { columnNames, rows } = await connection.queryRaw(query(text, values))
-      return rows.map((row) => Object.fromEntries(columnNames.map((name, index) => [name, row[index]])))
-    },
-  }
+  const second: SecondConnection = { ...rawClientOf(connection), dispose: () => connection.dispose() }
   // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop.
   await second.$queryRawUnsafe('pragma busy_timeout = 0')
   if ((await fileOf(second)) === file) return second

@@ -1,6 +1,7 @@
 import { inTime, sleep, time, LockError } from '../core/internal'
 import { uncountedError, unfitError } from './database-errors'
 import {
+  Crowded,
   Failure,
   failureKind,
   FAILURES,
@@ -10,6 +11,7 @@ import {
   type Handling,
 } from './failures'
 import type { Pool } from './pool'
+import type { Turn } from './session-pool'
 import { COLUMN, readFlag, readNumber } from './results'
 import { DriverError, type SqlClient, type SqlRow, type SqlSession, type StatementResult } from './session'
 import type { Sql, SqlValues } from './sql'
@@ -30,6 +32,8 @@ export interface DatabaseCall<T> {
   readonly isIdempotent?: () => boolean
   /** What is left of the lock's lease, in milliseconds; when it is over, the call is useless. */
   readonly leaseLeft?: number
+  /** Who goes first if many calls wait for a session. Default: an acquisition. */
+  readonly precedence?: Turn['precedence'] | undefined
 }
 
 /** What an attempt needs to know about the dialect. */
@@ -44,6 +48,8 @@ export interface Database {
   /** For one call, in milliseconds. */
   readonly timeLimit: number
   readonly pool: Pool
+  /** How many connections the client may open for locks. */
+  readonly ownConnections: number
   /** Names the table among those of all providers. */
   readonly tableKey: string
   /** Returns whether another session has locked the whole table, where a statement would go on waiting for it after its call. */
@@ -69,12 +75,14 @@ export class Attempt {
   /**
    * @param lockName the lock that it is for, to name it in an error
    * @param isInTheWay called before the first statement: whether it would wait for something that another session keeps
+   * @param connect opens the session
    */
   constructor(
     private readonly client: SqlClient,
     private readonly dialect: Counting,
     readonly lockName?: string | undefined,
     private readonly isInTheWay?: (attempt: Attempt) => Promise<boolean> | false,
+    private readonly connect = () => client.connect(),
   ) {}
 
   /** The schema with which the client's connections begin, if it knows. */
@@ -109,7 +117,7 @@ export class Attempt {
   /** Sends a statement. */
   async execute(statement: Sql, values: SqlValues, wants: keyof StatementResult): Promise<StatementResult> {
     if (!this.isGivenUp && !this.#session) {
-      this.#session = await this.client.connect()
+      this.#session = await this.connect()
       this.isConnected = true
       if (await this.isInTheWay?.(this)) throw new LostRace()
     }
@@ -179,7 +187,6 @@ export class Attempt {
    */
   giveUp(mayEndSilent: () => boolean): Promise<unknown> | undefined {
     this.isGivenUp = true
-    if (!this.isConnected) this.client.stopConnecting?.()
     // It is being opened, or goes back already.
     if (!this.#session) return undefined
     const endSilent = (): boolean => {
@@ -284,49 +291,53 @@ export async function attemptWithin<T>(
   database: Database,
   keepsAlive = true,
 ): Promise<T | Failure> {
-  const { client, dialect, pool } = database
-  // A statement without an answer may wait for the table on the server. What comes after it must not wait there, too.
-  const isInTheWay = (current: Attempt) => pool.isSilent && database.isLockedByOthers(current)
-  const attempt = new Attempt(client, dialect, call.lockName, isInTheWay)
-  const turn = pool.beginAttempt()
-  if (turn) {
-    const asked = time.now()
+  const { client, dialect, pool, ownConnections: most, timeLimit } = database
+  const { sessions } = pool
+  const asked = time.now()
+  const { lockName, precedence = 'acquisition' } = call
+  const turn: Turn = { client, most, precedence, deadline: asked + last, timeLimit }
+  const begins = sessions.beginTurn(turn)
+  if (begins) {
+    const others = sessions.waiting - 1
     try {
-      await unlessSilent(turn, last - least, last, keepsAlive)
-    } catch (error) {
+      await unlessSilent(begins, last - least, last, keepsAlive)
+    } catch {
       // When it comes, it is the next one's.
-      void turn.then(() => {
-        pool.endAttempt()
+      void begins.then(() => {
+        sessions.endTurn()
       })
-      return new Failure('given-up', error)
+      return new Failure('crowded', new Crowded(others))
     }
     last = Math.max(least, last - (time.now() - asked))
     limit = Math.min(limit, last)
   }
-  const row = `${database.tableKey} ${call.lockName}`
+  // A statement without an answer may wait for the table on the server. What comes after it must not wait there, too.
+  const isInTheWay = (current: Attempt) => pool.isSilent && database.isLockedByOthers(current)
+  const attempt = new Attempt(client, dialect, lockName, isInTheWay, () => sessions.connect(turn))
+  const row = `${database.tableKey} ${lockName}`
   const mayEndSilent = (): boolean => pool.mayEndSilent(row)
   const begun = time.now()
   let isUnderWay = true
-  const end = (waited?: number): void => {
-    if (isUnderWay) pool.endAttempt(waited)
+  const end = (took?: number, isConflict?: boolean): void => {
+    if (isUnderWay) sessions.endTurn(took, isConflict)
     isUnderWay = false
   }
   const work = async (): Promise<T | Failure> => {
-    let waited: number | undefined
+    let isConflict = false
     try {
       const value = await call.attempt(attempt)
       if (attempt.hasWritten) pool.forgive(row)
       await attempt.release()
-      waited = 0
       return value
     } catch (error) {
       const kind = failureKind(dialect, error)
-      if (kind === 'conflict') waited = time.now() - begun
+      isConflict = kind === 'conflict'
+      const waited = isConflict ? time.now() - begun : undefined
       // Otherwise the session belongs to `giveUp`.
       if (!attempt.isGivenUp) await attempt.handOver(FAILURES[kind].session, mayEndSilent)
       return new Failure(kind, error, undefined, waited)
     } finally {
-      end(waited)
+      end(time.now() - begun, isConflict)
     }
   }
   const answer = work()

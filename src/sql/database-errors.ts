@@ -100,6 +100,19 @@ export function busyError(
   )
 }
 
+/** Creates the error for a call that got no turn. @param cause says how many others waited */
+export function crowdedError(
+  cause: unknown,
+  { lockName, timeLimit, leaseLeft = Infinity }: CallLimits,
+): LockError {
+  const limit = Math.round(Math.min(timeLimit, leaseLeft))
+  return new LockError(
+    'TIMEOUT',
+    `The request for ${subject(lockName)} was not sent within ${limit} ms: ${driverErrorOf(cause).message} – let fewer locks be due at the same time, or make timeLimit longer. If there are few, check whether the table is locked, by a migration for example, or the database is slow.`,
+    { lockName, cause },
+  )
+}
+
 export const READ_ONLY_ADVICE =
   'if it is a standby or a former primary, make the pool connect to the primary; otherwise look for a setting that forbids writes (default_transaction_read_only, read_only), which some hosts switch on when the disk is full.'
 

@@ -185,6 +185,7 @@ export class Debts {
     }
     this.#isClosed = true
     for (const settlement of this.#settlements) settlement.drop()
+    this.pool.sessions.closeIdle(0)
   }
 
   /** Ends the wait of drains if there is nothing left to wait for. */

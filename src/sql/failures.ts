@@ -1,6 +1,7 @@
 import { LockError } from '../core/internal'
 import {
   busyError,
+  crowdedError,
   databaseError,
   driverErrorOf,
   IN_TRANSACTION,
@@ -36,6 +37,7 @@ export type FailureKind =
   | 'no-connection'
   | 'no-room'
   | 'pool-exhausted'
+  | 'crowded'
   | 'unanswered'
   | 'given-up'
   | 'unreplicated'
@@ -121,6 +123,15 @@ export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
     isAnswer: false,
     error: noAnswerError,
   },
+  crowded: {
+    when: 'calls of other locks of this process came first until the time limit, so nothing was sent',
+    repeat: 'always',
+    interval: 'short',
+    session: 'none',
+    explains: false,
+    isAnswer: true,
+    error: crowdedError,
+  },
   unanswered: {
     when: 'the connection broke during the statement, so its outcome is unknown',
     repeat: 'if harmless',
@@ -192,12 +203,23 @@ export class LostRace extends Error {
   }
 }
 
+/** Why a call got no turn. */
+export class Crowded extends Error {
+  override readonly name = 'Crowded'
+
+  /** @param others how many calls waited, too, when it began to wait */
+  constructor(others: number) {
+    super(`${others} calls of other locks were waiting, too`)
+  }
+}
+
 /** Classifies what an attempt, or a statement whose attempt was given up, has thrown. */
 export function failureKind(
   { transientErrors, suspectedTransaction, readOnlyErrors }: ErrorCodes,
   error: unknown,
 ): FailureKind {
   if (error instanceof LostRace) return 'conflict'
+  if (error instanceof Crowded) return 'crowded'
   // It says itself what happened.
   if (error instanceof LockError) return 'refused'
   const { code, message, sent, lasts } = driverErrorOf(error)

@@ -144,10 +144,17 @@ export class LockRow implements Acquisition {
       return this.#checked(attempt, await send(attempt))
     }
     try {
-      await this.table.call({ lockName: this.name, isIdempotent: () => true, attempt: release })
+      await this.table.call({
+        lockName: this.name,
+        precedence: 'release',
+        isIdempotent: () => true,
+        attempt: release,
+      })
     } catch (error) {
       this.#owe(this.#longest, release)
       throw error
+    } finally {
+      this.table.pool.sessions.letGo(this)
     }
   }
 
@@ -181,7 +188,10 @@ export class LockRow implements Acquisition {
         }
         // The row was free, but the step before could not change it.
         if (result?.outcome === 'already-run' && kind === 'pause') break
-        if (result?.outcome === 'acquired') this.lease = lease
+        if (result?.outcome === 'acquired') {
+          this.lease = lease
+          if (!kind && !(current.isGivenUp as boolean)) table.pool.sessions.hold(this)
+        }
         if (result) return result
       }
       throw new LostRace()
@@ -242,14 +252,20 @@ export class LockRow implements Acquisition {
     const { table, name, creditors } = this
     const { timeLimit, pool } = table
     const release = (limit: number) =>
-      attemptWithin([limit, limit], { lockName: name, attempt }, table, false)
+      attemptWithin([limit, limit], { lockName: name, precedence: 'release', attempt }, table, false)
     Debts.owe({ lease: new Lease(longest), write, timeLimit, release }, creditors, pool)
   }
 
   /** Limits a call to what is left of the lease, because afterwards it is useless. */
   #callWhileHeld<T>(attempt: DatabaseCall<T>['attempt']): Promise<T> {
     const leaseLeft = this.lease.remaining()
-    return this.table.call({ lockName: this.name, leaseLeft, isIdempotent: () => true, attempt })
+    return this.table.call({
+      lockName: this.name,
+      leaseLeft,
+      precedence: 'held',
+      isIdempotent: () => true,
+      attempt,
+    })
   }
 }
 

@@ -40,7 +40,7 @@ export class LockTable implements Database {
   /** `found`: its schema is known; `right`: it has the right columns, too. */
   #known: 'nothing' | 'found' | 'right'
   /** The check that is under way. */
-  #checking: { readonly attempt: Attempt; readonly result: Promise<LockError | undefined> } | undefined
+  #checking: Promise<LockError | undefined> | undefined
   /** The table where it was found. */
   sql: TableSql
   tableKey: string
@@ -50,6 +50,7 @@ export class LockTable implements Database {
   /**
    * @param named the table as the options name it
    * @param timeLimit for one call, in milliseconds
+   * @param ownConnections how many connections the client may open for locks
    */
   constructor(
     readonly client: SqlClient,
@@ -57,6 +58,7 @@ export class LockTable implements Database {
     private readonly named: TableSql,
     private readonly check: TableCheck,
     readonly timeLimit: number,
+    readonly ownConnections: number,
   ) {
     this.pool = poolOf(client)
     this.#known = this.#unchecked
@@ -80,11 +82,9 @@ export class LockTable implements Database {
   async call<T>(call: DatabaseCall<T>, needs: 'nothing' | 'found' | 'right' = 'found'): Promise<T> {
     const { lockName, leaseLeft = Infinity } = call
     const deadline = time.now() + Math.min(this.timeLimit, leaseLeft)
-    const check = (cause?: unknown) =>
-      callDatabase(this, { lockName, attempt: (attempt) => this.#check(attempt, cause) }, deadline)
     try {
       if (this.#known !== 'right' && this.#known !== needs && needs !== 'nothing') {
-        const problem = await check()
+        const problem = await this.#checkOnce(deadline, lockName)
         if (problem && needs === 'right') throw problem
       }
       return await callDatabase(this, call, deadline)
@@ -94,34 +94,31 @@ export class LockTable implements Database {
         throw unfitError(IN_TRANSACTION, lockName, error.cause)
       // The table may be the cause of the server's error, so check it again.
       this.#known = this.#unchecked
-      const problem = await check(error.cause).catch(() => undefined)
+      const problem = await this.#check(deadline, lockName, error.cause).catch(() => undefined)
       if (problem) throw problem
       throw databaseError(error, call, this.check.denied.includes(error.code ?? ''))
     }
   }
 
   /**
-   * Checks the table, or waits for a check that is under way: the first calls of many locks would otherwise send one each.
-   *
-   * @returns why the lock cannot be kept in this table
+   * Waits for a check that is under way, because the first calls of many locks would otherwise send one each. If that has found a
+   * problem, or had no answer, checks the table itself, so that the error names its own lock.
    */
-  async #check(attempt: Attempt, cause: unknown): Promise<LockError | undefined> {
-    // An attempt that was given up may never be answered.
-    while (cause === undefined && this.#checking && !this.#checking.attempt.isGivenUp) {
-      const problem = await this.#checking.result.catch(() => 'unknown' as const)
-      if (problem === undefined) return undefined
-      // Its error names another lock.
-      if (problem !== 'unknown') return this.#find(attempt, cause)
-    }
-    // Another call has checked it since this one began.
-    if (cause === undefined && this.#known === 'right') return undefined
-    const checking = { attempt, result: this.#find(attempt, cause) }
+  async #checkOnce(deadline: number, lockName: string | undefined): Promise<LockError | undefined> {
+    if (this.#checking && !(await this.#checking.catch(() => true))) return undefined
+    const checking = this.#check(deadline, lockName)
     this.#checking = checking
     try {
-      return await checking.result
+      return await checking
     } finally {
       if (this.#checking === checking) this.#checking = undefined
     }
+  }
+
+  /** Finds the table, and checks it. @returns why the lock cannot be kept in this table */
+  #check(deadline: number, lockName: string | undefined, cause?: unknown): Promise<LockError | undefined> {
+    const attempt = (current: Attempt) => this.#find(current, cause)
+    return callDatabase(this, { lockName, isIdempotent: () => true, attempt }, deadline)
   }
 
   async #find(attempt: Attempt, cause: unknown): Promise<LockError | undefined> {

@@ -1,5 +1,6 @@
 import { sharedByEveryCopy, time, type Cancel } from '../core/internal'
 import type { SqlClient } from './session'
+import { SessionPool } from './session-pool'
 
 /** A number of times, and one more after each interval. */
 class Allowance {
@@ -33,10 +34,6 @@ export interface PendingRelease {
   drop(): void
 }
 
-/** As many as the connections that the pools of most clients have. */
-const MOST_ATTEMPTS = 10
-/** In milliseconds: after that, a statement that failed has waited on the server for what another session has locked. */
-const LONG_WAIT = 500
 const FIRST_INTERVAL = 100
 const LONGEST_INTERVAL = 30_000
 /** While a drain waits. */
@@ -45,14 +42,10 @@ const LONGEST_IN_A_DRAIN = 1_000
 const MOST_RELEASES = 1_000
 
 /**
- * What all providers, executors and copies of this package share that use one client of the app: how many attempts may be under way,
- * how many of its sessions may be ended, and whose turn it is to send a release in the background.
+ * What all providers, executors and copies of this package share that use one client of the app: its sessions, how many of them may be
+ * ended, and whose turn it is to send a release in the background.
  *
- * Ten attempts may be under way; the others wait. If hundreds of locks are due in the same second, those that have begun come to an end,
- * instead of all of them running out of time, and the app's own queries wait for ten of ours at most. While they wait on the
- * server, as MySQL's do for a locked table, five of them leave the app the other half of a usual pool.
- *
- * Each session that is ended makes the client's pool open another one. So there are limits:
+ * Each session that is ended makes a pool open another one. So there are limits:
  *
  * - If it gave no answer: twenty, and one more every five minutes. A server that is alive but blocked, for example by a synchronous
  *   standby that is down, keeps a session for each of them, and may have room for only a hundred. Ten for each row, because somebody
@@ -66,12 +59,10 @@ const MOST_RELEASES = 1_000
  * not keep the process alive.
  */
 export class Pool {
+  readonly sessions = new SessionPool()
   readonly #silent = new Allowance(20, 300_000)
   readonly #readOnly = new Allowance(6, 1_250)
   readonly #silentOfRow = new Map<string, number>()
-  #attempts = 0
-  #isWaiting = false
-  readonly #waitingAttempts: (() => void)[] = []
   /** In the order in which they take their turns. */
   readonly #releases = new Set<PendingRelease>()
   #interval = FIRST_INTERVAL
@@ -79,30 +70,6 @@ export class Pool {
   #drains = 0
   #isSending = false
   #cancelTimer: Cancel | undefined
-
-  /** Lets an attempt begin: at once, or when the promise resolves. Call `endAttempt` for each. */
-  beginAttempt(): Promise<void> | undefined {
-    if (!this.#hasTurn)
-      return new Promise((resolve) => {
-        this.#waitingAttempts.push(resolve)
-      })
-    this.#attempts++
-    return undefined
-  }
-
-  /** @param wait in milliseconds, for what another session has locked; `undefined` if that is not known */
-  endAttempt(wait?: number): void {
-    this.#attempts--
-    if (wait !== undefined) this.#isWaiting = wait >= LONG_WAIT
-    while (this.#waitingAttempts.length > 0 && this.#hasTurn) {
-      this.#attempts++
-      this.#waitingAttempts.shift()?.()
-    }
-  }
-
-  get #hasTurn(): boolean {
-    return this.#attempts < (this.#isWaiting ? MOST_ATTEMPTS / 2 : MOST_ATTEMPTS)
-  }
 
   /** Whether a session gave no answer, and no write has succeeded since. */
   get isSilent(): boolean {

@@ -42,18 +42,23 @@ export interface SqlClient {
    */
   readonly schema?: (() => string | undefined) | undefined
   /**
-   * Called when a statement got no answer.
+   * Called before an acquisition, and when a statement got no answer.
    *
    * @returns why the client cannot answer any statement, if that is certain: the lock then fails with this error
    */
   readonly unusable?: (() => LockError | undefined) | undefined
-  /** Called when `connect` took too long: drops connections that are still being opened, if the client can. */
-  readonly stopConnecting?: (() => void) | undefined
+  /**
+   * Opens a connection beside the client's own pool, as a session whose `release` closes it. It rejects as `connect` does, and within
+   * seconds. Absent: the client cannot, so locks use sessions of its pool.
+   */
+  readonly open?: (() => Promise<SqlSession>) | undefined
+  /** Whether its pool has room enough to keep one session while a lock is held. Default: no. */
+  readonly keepsOne?: boolean | undefined
   /** Called if the server accepts no writes and the session has no `end`: removes such a connection from the client's pool. */
   readonly leave?: (() => Promise<unknown>) | undefined
 }
 
-/** One connection, in autocommit, that no transaction of the app uses. It is released or ended, and not used afterwards. */
+/** One connection, in autocommit, that no transaction of the app uses. It is released or ended, and not used afterwards, unless it rests. */
 export interface SqlSession {
   /**
    * Runs a statement. Rejects with a `DriverError`, or a `LockError`.
@@ -65,6 +70,10 @@ export interface SqlSession {
   readonly release?: (() => unknown) | undefined
   /** Closes the connection, even while a statement is under way, so that its pool opens a new one. Absent: it cannot be closed. */
   readonly end?: (() => unknown) | undefined
+  /** Called when it is idle: from then on, it does not keep the process alive. */
+  readonly rest?: (() => unknown) | undefined
+  /** Called before it is used again. @returns whether it is still open, as far as the driver knows */
+  readonly wake?: (() => Promise<boolean>) | undefined
 }
 
 /** An error of the database's driver, with what matters for a lock: the server's code, and whether the statement was sent. */

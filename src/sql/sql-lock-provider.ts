@@ -1,5 +1,6 @@
 import {
   aBoolean,
+  aCount,
   aDuration,
   parseOptions,
   type Acquisition,
@@ -32,6 +33,13 @@ export interface SqlLockProviderOptions extends LockTableOptions {
    */
   readonly timeLimit?: Duration | undefined
   /**
+   * How many connections all providers of this client may open at once beside the client's own pool, so that a lock never waits for
+   * the app's queries. They have the settings of that pool: TypeORM's on PostgreSQL, CockroachDB, MySQL and MariaDB, and Prisma's with
+   * the adapter for pg. Usually there are one or two, none while nothing is locked. `0`: locks use the client's own pool, as they do if
+   * the server has no room for another connection. Default 10.
+   */
+  readonly ownConnections?: number | undefined
+  /**
    * Whether the row of a failed run also records the message of the error, beside its code or the name of its class: its first line, cut
    * after 100 characters, in ASCII. Messages of databases' errors are never recorded, and passwords in URLs are hidden, but other secrets
    * in a message are not recognised. Default `false`.
@@ -43,6 +51,7 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
   ...TABLE_OPTIONS,
   lockedBy: parseLockedBy,
   timeLimit: aDuration,
+  ownConnections: aCount,
   recordMessages: aBoolean,
 } satisfies OptionParsers<SqlLockProviderOptions>
 
@@ -106,7 +115,7 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
  * or `DATABASE_ERROR` if something goes wrong.
  */
 export class SqlLockProvider extends LockProvider {
-  /** The table and the dialect, for logs, such as `the table shedlock (postgres)`. */
+  /** The table, its dialect and how it is reached, for logs, such as `the table shedlock (postgres, by connections of its own)`. */
   override readonly description: string
   /** What operators do with the table: list, find, release, pause and resume locks, find overdue ones, check and create it. */
   readonly table: TableOperations
@@ -135,14 +144,23 @@ export class SqlLockProvider extends LockProvider {
     const known = parseDialect(dialect)
     const parsed = parseOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
     const { lockedBy = defaultLockedBy(), timeLimit = 5_000, recordMessages = false } = parsed
+    const { ownConnections = 10 } = parsed
     if (timeLimit === 0)
       throw configurationError('timeLimit is 0, so the database could never answer in time – make it longer.')
     const table = tableSql(known, options)
     const tier = known.untried ? ', never tested on a real server' : ''
-    this.description = `the table ${title(table.names)} (${dialect.name}${tier})`
+    const own = ownConnections > 0 ? ', by connections of its own' : ", by the app's pool"
+    this.description = `the table ${title(table.names)} (${dialect.name}${tier}${client.open ? own : ''})`
     this.#lockedBy = lockedBy
     this.#recordMessages = recordMessages
-    this.#table = new LockTable(client, known, table, tableCheck(known), Math.min(timeLimit, LONGEST_TIMEOUT))
+    this.#table = new LockTable(
+      client,
+      known,
+      table,
+      tableCheck(known),
+      Math.min(timeLimit, LONGEST_TIMEOUT),
+      ownConnections,
+    )
     this.#debts = new Debts(this.#table.pool)
     this.table = new TableOperations(this.#table, known, lockedBy, (name, owner) =>
       this.#row(name, [], owner),

@@ -9,6 +9,8 @@ export interface DataSourceLike {
     readonly database?: unknown
     readonly schema?: unknown
     readonly entityPrefix?: unknown
+    readonly poolSize?: unknown
+    readonly extra?: unknown
     /** In milliseconds. */
     readonly maxQueryExecutionTime?: number
   }
@@ -22,26 +24,11 @@ export interface DataSourceLike {
     columnName(property: string, givenName: string | undefined, embeddedPrefixes: string[]): string
   }
   readonly driver: unknown
-  readonly subscribers?: readonly unknown[]
   readonly logger?: {
     /** Logs a statement. */
-    logQuery(query: string, parameters?: unknown[], queryRunner?: QueryRunnerLike): unknown
-    /** Logs a statement that failed. */
-    logQueryError(
-      error: string | Error,
-      query: string,
-      parameters?: unknown[],
-      queryRunner?: QueryRunnerLike,
-    ): unknown
+    logQuery(query: string, parameters?: unknown[]): unknown
     /** Logs a statement that took longer than `maxQueryExecutionTime`. */
-    logQuerySlow(
-      milliseconds: number,
-      query: string,
-      parameters?: unknown[],
-      queryRunner?: QueryRunnerLike,
-    ): unknown
-    /** Logs a warning. */
-    log(level: 'warn', message: string): unknown
+    logQuerySlow(milliseconds: number, query: string, parameters?: unknown[]): unknown
   }
   /** Creates a query runner, which uses one pooled connection; `master` selects the primary rather than a replica. */
   createQueryRunner(mode?: 'master' | 'slave'): QueryRunnerLike

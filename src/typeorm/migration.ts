@@ -12,8 +12,7 @@ import {
 } from '../sql/internal'
 import { dataSourceOf, dialectOfDataSource, type QueryRunnerLike } from './data-source-like'
 import { tableIn } from './entity'
-import { givenQueryRunner } from './query-runner-client'
-import { runText } from './run-statement'
+import { givenQueryRunner, runText } from './query-runner-client'
 
 /**
  * Returns a migration class that creates the lock table. List it in `migrations: [createShedLockMigration()]`: its name and its date

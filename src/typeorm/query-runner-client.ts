@@ -1,10 +1,35 @@
-import { clientError, type LockError } from '../core/internal'
-import { drivers, sqlClient, type Driver } from '../drivers/internal'
-import { IN_TRANSACTION, unfitError, type DialectName, type SqlClient } from '../sql/internal'
-import { dataSourceOf, serverOf, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
-import { mysqlConnection } from './mysql-client'
-import { endPgClient, pgConnection } from './pg-client'
-import { runText, type DriverConnection } from './run-statement'
+import { clientError, warn, type LockError } from '../core/internal'
+import {
+  drivers,
+  endMySqlConnection,
+  endPgClient,
+  isInPgTransaction,
+  openMySqlConnection,
+  openPgClient,
+  isMySqlConnection,
+  isPgClient,
+  Preparation,
+  runOnMySql,
+  runOnPg,
+  sqlClient,
+  withValues,
+  type Driver,
+  type DriverSession,
+  type Mysql2Like,
+  type MySqlPoolLike,
+  type OpenConnection,
+  type PgPoolLike,
+  type RunStatement,
+} from '../drivers/internal'
+import {
+  IN_TRANSACTION,
+  unfitError,
+  type DialectName,
+  type SqlClient,
+  type SqlRow,
+  type StatementResult,
+} from '../sql/internal'
+import { serverOf, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
 
 /** @returns `INVALID_CLIENT` before `initialize()` and after `destroy()`, because TypeORM's own errors do not say what to do */
 export function uninitialisedError({ isInitialized }: DataSourceLike): LockError | undefined {
@@ -14,9 +39,94 @@ export function uninitialisedError({ isInitialized }: DataSourceLike): LockError
   )
 }
 
+/** What is special about a driver below TypeORM. */
+interface DriverBelow {
+  /** Runs a statement on the driver's own connection. Default: with TypeORM's own `query`. */
+  readonly run?: (
+    connection: object,
+    preparation: Preparation,
+    ...statement: Parameters<RunStatement>
+  ) => Promise<StatementResult>
+  /** Whether `run` can use this connection of TypeORM: other packages stand in for the drivers. */
+  readonly canUse?: (connection: object) => boolean
+  /** Writes a statement for TypeORM's own `query`. Default: as it is. */
+  readonly written?: (
+    text: string,
+    values: unknown[],
+    connection: object,
+  ) => [text: string, values: unknown[]]
+  /** Opens a connection beside TypeORM's pool. @param driver TypeORM's driver */
+  readonly open?: (driver: TypeOrmDriverLike) => Promise<OpenConnection<object>>
+  /** Returns the schema with which connections begin, if it is known. @param driver TypeORM's driver */
+  readonly schema?: (driver: TypeOrmDriverLike) => string | undefined
+  /** Whether a transaction is open on the connection, if the driver knows. */
+  readonly isInTransaction?: (connection: object) => boolean
+  /** Closes a connection, so that the pool opens a new one. */
+  readonly end?: (connection: object) => unknown
+}
+
+/** What this library uses of TypeORM's drivers. With `replication`, their pools are the primary's. */
+interface TypeOrmDriverLike {
+  readonly database?: string
+  /** The pool of pg. */
+  readonly master?: PgPoolLike
+  /** The module mysql2. */
+  readonly mysql?: Mysql2Like
+  readonly pool?: MySqlPoolLike
+  readonly poolCluster?: { readonly _nodes?: { readonly MASTER?: { readonly pool?: MySqlPoolLike } } }
+}
+
+const PG: DriverBelow = {
+  run: runOnPg,
+  canUse: isPgClient,
+  open: ({ master = {} }) => openPgClient(master),
+  isInTransaction: isInPgTransaction,
+  end: endPgClient,
+}
+
+const MYSQL: DriverBelow = {
+  run: runOnMySql,
+  canUse: isMySqlConnection,
+  // Aurora's Data API has no connection, and binds the values itself.
+  written: (text, values, connection) =>
+    isMySqlConnection(connection) ? [withValues(text, values), []] : [text, values],
+  open: ({ mysql = {}, pool, poolCluster }) =>
+    openMySqlConnection(mysql, pool ?? poolCluster?._nodes?.MASTER?.pool),
+  // TypeORM reads it from the options, or from its first connection.
+  schema: ({ database }) => database,
+  end: endMySqlConnection,
+}
+
+/** The drivers that need more than TypeORM's own `query`. SQL Server's query runners do not expose their connections. */
+const BELOW: Readonly<Partial<Record<DialectName, DriverBelow>>> = {
+  postgres: PG,
+  cockroachdb: PG,
+  mysql: MYSQL,
+  mariadb: MYSQL,
+  // https://node-oracledb.readthedocs.io/en/latest/api_manual/connection.html#connection.close
+  oracle: {
+    end: (connection: { close?(options: object): Promise<void> }) => {
+      connection.close?.({ drop: true }).catch(() => undefined)
+    },
+  },
+  // TypeORM runs a statement that does not begin with an upper-case SELECT in a transaction, which takes locks.
+  spanner: { written: (text, values) => [text.replace(/^select /, 'SELECT '), values] },
+  // TypeORM's type `sqlite` counts the rows that a statement changes only if it begins in upper case.
+  sqlite: {
+    written: (text, values) => [
+      text.replace(/^(insert|update|delete) /, (verb) => verb.toUpperCase()),
+      values,
+    ],
+  },
+}
+
+/** All providers of a DataSource share its connections, and so what is known about prepared statements. */
+const preparations = new WeakMap<object, Preparation>()
+
 /**
- * Borrows a query runner for each session, so that its statements run in autocommit on a pooled connection. `dataSource.query()` is
- * unsuitable, because it drops the number of changed rows and joins the ambient transaction of typeorm-transactional.
+ * Opens a connection beside the DataSource's pool for each session, with the driver below TypeORM; or borrows a query runner.
+ * `dataSource.query()` is unsuitable, because it drops the number of changed rows and joins the ambient transaction of
+ * typeorm-transactional.
  *
  * @param named prepares the statements about a single lock by name, on PostgreSQL
  */
@@ -25,16 +135,33 @@ export function queryRunnerClient(
   dialect: DialectName,
   named: boolean,
 ): SqlClient {
-  const driver = driverConnection(dialect, named)
+  const below = BELOW[dialect] ?? {}
+  const { open, schema, end, isInTransaction, canUse } = below
+  const preparation = preparations.get(dataSource) ?? new Preparation(true)
+  preparations.set(dataSource, preparation)
+  if (!named) preparation.isOn = false
   // Taken now, because a proxy may become another DataSource later.
   const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
+  const assertInitialised = (): void => {
+    const unusable = uninitialisedError(dataSource)
+    if (unusable) throw unusable
+  }
+  const ownSession =
+    open &&
+    (async (): Promise<DriverSession> => {
+      assertInitialised()
+      const { connection, ...session } = await open(driverBehind(createQueryRunner, dataSource))
+      return { ...session, run: runOn(below, connection, preparation, dataSource) }
+    })
+  const { type, ...options } = dataSource.options
   return sqlClient(driverOf(dialect), {
     pool: dataSource,
     server: serverOf(dataSource.options),
-    schema: driver.schema && (() => driver.schema?.(driverBehind(createQueryRunner, dataSource))),
+    schema: schema && (() => schema(driverBehind(createQueryRunner, dataSource))),
+    open: type.startsWith('aurora') ? undefined : ownSession,
+    keepsOne: poolSizeIn(options) >= LARGE_ENOUGH,
     connect: async () => {
-      const unusable = uninitialisedError(dataSource)
-      if (unusable) throw unusable
+      assertInitialised()
       // A replica may return a stale row.
       const queryRunner = createQueryRunner('master')
       if (queryRunner.isTransactionActive)
@@ -42,19 +169,20 @@ export function queryRunnerClient(
           'The DataSource returned the query runner of an open transaction, whose rollback would undo a lock – pass the DataSource itself, not a proxy.',
         )
       try {
-        const connecting = driver.connect?.(dataSource.driver, queryRunner) ?? queryRunner.connect()
-        const connection = ((await connecting) as object | undefined) ?? {}
-        if (driver.isInTransaction?.(connection)) throw unfitError(IN_TRANSACTION)
-        const on = { dataSource, queryRunner, connection }
+        const connection = ((await queryRunner.connect()) as object | undefined) ?? {}
+        if (isInTransaction?.(connection)) throw unfitError(IN_TRANSACTION)
         const release = () => queryRunner.release()
-        const end = () => {
-          driver.end?.(connection)
-          return release()
-        }
         return {
-          run: (text, values, statement) => driver.run(on, text, values, statement),
+          run: canUse?.(connection)
+            ? runOn(below, connection, preparation, dataSource)
+            : runWritten(below, queryRunner, connection),
           release,
-          end: driver.end && end,
+          end:
+            end &&
+            (() => {
+              end(connection)
+              return release()
+            }),
         }
       } catch (error) {
         await queryRunner.release().catch(() => undefined)
@@ -62,26 +190,88 @@ export function queryRunnerClient(
       }
     },
     unusable: () => uninitialisedError(dataSource),
-    stopConnecting: () => driver.dropUnaccepted?.(dataSource.driver),
   })
+}
+
+/** Smaller pools have no connection to spare while a lock is held. */
+const LARGE_ENOUGH = 3
+
+/** Returns how many connections the pool of a DataSource may have, by the names that its drivers give to that. */
+function poolSizeIn({ poolSize, extra }: { poolSize?: unknown; extra?: unknown }): number {
+  const { max, connectionLimit, poolMax } = Object(extra) as Record<string, unknown>
+  // The smallest default is that of Oracle.
+  return Number(poolSize ?? max ?? connectionLimit ?? poolMax ?? 4)
 }
 
 /** A query runner knows the driver to which a proxy leads. One that wraps another need not say it. */
 function driverBehind(
   createQueryRunner: DataSourceLike['createQueryRunner'],
   { driver }: DataSourceLike,
-): unknown {
-  return (createQueryRunner('master') as { driver?: unknown }).driver ?? driver
+): TypeOrmDriverLike {
+  return (
+    (createQueryRunner('master') as { driver?: TypeOrmDriverLike }).driver ?? (driver as TypeOrmDriverLike)
+  )
 }
 
-/** Sends statements on the caller's query runner, and leaves it to the caller to release it. */
+/** Sends statements on the caller's query runner, whose transaction expects TypeORM's errors, and leaves it to the caller to release it. */
 export function givenQueryRunner(queryRunner: QueryRunnerLike, dialect: DialectName): SqlClient {
-  const driver = driverConnection(dialect, false, true)
-  const dataSource = dataSourceOf(queryRunner)
-  return sqlClient(driverOf(dialect), async (text, values, statement) => {
-    const connection = (await queryRunner.connect()) ?? {}
-    return driver.run({ dataSource, queryRunner, connection }, text, values, statement)
+  return sqlClient(driverOf(dialect), async (...statement) => {
+    const connection = ((await queryRunner.connect()) as object | undefined) ?? {}
+    return runWritten(BELOW[dialect] ?? {}, queryRunner, connection)(...statement)
   })
+}
+
+function runWritten(
+  { written }: DriverBelow,
+  queryRunner: QueryRunnerLike,
+  connection: object,
+): RunStatement {
+  return (text, values) =>
+    runText(queryRunner, ...(written?.(text, values, connection) ?? ([text, values] as const)))
+}
+
+/** Runs a statement with TypeORM's own `query`, or DDL on Spanner with `updateDDL`. */
+export async function runText(
+  queryRunner: QueryRunnerLike,
+  text: string,
+  values: unknown[] = [],
+): Promise<StatementResult> {
+  if (queryRunner.updateDDL && /^(create|drop) /.test(text)) {
+    await queryRunner.updateDDL(text)
+    return { rows: [] }
+  }
+  const { records, affected } = await queryRunner.query(text, values, true)
+  return { rows: (records ?? []) as SqlRow[], changed: affected }
+}
+
+/**
+ * Runs statements on the driver's own connection, and logs them where the app logs its queries. They are nobody's errors: what failed is
+ * repeated, or thrown. No error of the logger loses a lock.
+ */
+function runOn(
+  { run }: DriverBelow,
+  connection: object,
+  preparation: Preparation,
+  { logger, options }: DataSourceLike,
+): RunStatement {
+  return async (...statement) => {
+    const [text, values] = statement
+    const started = Date.now()
+    log(() => logger?.logQuery(text, values))
+    const result = (await run?.(connection, preparation, ...statement)) ?? { rows: [] }
+    const duration = Date.now() - started
+    const { maxQueryExecutionTime: limit } = options
+    if (limit && duration > limit) log(() => logger?.logQuerySlow(duration, text, values))
+    return result
+  }
+}
+
+function log(write: () => unknown): void {
+  try {
+    write()
+  } catch (error) {
+    warn(error)
+  }
 }
 
 /** Reads the driver's own error from an error of TypeORM. */
@@ -95,41 +285,3 @@ function driverOf(dialect: DialectName): Driver {
     lasts: (error) => lasts(unwrapped(error)),
   }
 }
-
-function driverConnection(dialect: DialectName, named: boolean, isGiven = false): DriverConnection {
-  return (CONNECTIONS[dialect] ?? plainConnection)(named, isGiven)
-}
-
-const plainConnection = (): DriverConnection => ({
-  run: ({ queryRunner }, text, values) => runText(queryRunner, text, values),
-})
-
-/** The drivers that need more than TypeORM's own `query`. SQL Server's query runners do not expose their connections. */
-const CONNECTIONS: Readonly<
-  Partial<Record<DialectName, (named: boolean, isGiven: boolean) => DriverConnection>>
-> = {
-  postgres: pgConnection,
-  cockroachdb: () => ({ ...plainConnection(), end: endPgClient }),
-  mysql: (_, isGiven) => mysqlConnection(isGiven),
-  mariadb: (_, isGiven) => mysqlConnection(isGiven),
-  oracle: () => ({ ...plainConnection(), end: dropConnection }),
-  spanner: () => ({ run: runOnSpanner }),
-  sqlite: () => ({ run: runOnSqlite }),
-}
-
-/** Ends an oracledb connection: https://node-oracledb.readthedocs.io/en/latest/api_manual/connection.html#connection.close */
-function dropConnection(connection: { close?(options: object): Promise<void> }): void {
-  connection.close?.({ drop: true }).catch(() => undefined)
-}
-
-/** TypeORM's type `sqlite` counts the rows that a statement changes only if it begins in upper case. */
-const runOnSqlite: DriverConnection['run'] = ({ queryRunner }, text, values) =>
-  runText(
-    queryRunner,
-    text.replace(/^(insert|update|delete) /, (verb) => verb.toUpperCase()),
-    values,
-  )
-
-/** TypeORM runs a statement that does not begin with an upper-case SELECT in a transaction, which takes locks. */
-const runOnSpanner: DriverConnection['run'] = ({ queryRunner }, text, values) =>
-  runText(queryRunner, text.replace(/^select /, 'SELECT '), values)

@@ -17,7 +17,7 @@ export interface TypeOrmLockProviderOptions extends SqlLockProviderOptions {
   readonly dialect?: DialectName | undefined
   /**
    * On PostgreSQL: whether lock statements are prepared by name, so that the server plans each of them once per connection. If a
-   * pooler refuses a name, the provider continues without names and warns through the DataSource's logger. Default `true`.
+   * pooler refuses a name, all providers of this DataSource continue without names, and the process warns once. Default `true`.
    */
   readonly namedStatements?: boolean | undefined
 }
@@ -29,8 +29,8 @@ const OPTIONS = {
 } satisfies OptionParsers<TypeOrmLockProviderOptions>
 
 /**
- * Creates a lock provider that keeps its locks in a table of the DataSource's database. Each statement runs in autocommit on a pooled
- * connection of its own, so your open transactions neither hide nor undo it. A SQLite file is opened a second time; an in-memory
+ * Creates a lock provider that keeps its locks in a table of the DataSource's database. Each statement runs in autocommit on a connection
+ * that no transaction of yours uses, so they neither hide nor undo it: see `ownConnections`. A SQLite file is opened a second time; an in-memory
  * SQLite database has only one connection, so there a lock waits until your open transaction has ended. Initialise the DataSource
  * before the first lock. The table is the one that `shedLockEntity` means: in the DataSource's own schema without the option `schema`,
  * and with its `entityPrefix` and its naming strategy applied to all names, given ones too.

@@ -29,6 +29,8 @@ const OWN_SQLITE = /^(libsql|native)$/
 interface Variant {
   readonly variant: string
   readonly wal: boolean
+  /** The locks use the app's pool. */
+  readonly ownConnections?: 0
   /** Its statements are those of another backend or journal, where they are shown to keep locks. */
   readonly sqlOnly?: boolean
 }
@@ -38,6 +40,11 @@ interface Variant {
  * is seen through better-sqlite3; libsql has one transaction at a time with either.
  */
 function variantsOf({ name, adapter, shared }: PrismaBackend): readonly Variant[] {
+  if (adapter === 'pg')
+    return [
+      { variant: '', wal: false },
+      { variant: " in the app's pool", wal: false, ownConnections: 0, sqlOnly: true },
+    ]
   // MySQL's adapter is that of MariaDB.
   if (name !== 'sqlite' || OWN_SQLITE.test(adapter))
     return [{ variant: '', wal: false, sqlOnly: !shared || name === 'mysql' }]
@@ -53,14 +60,15 @@ export function describePrisma(isOurs: (backend: PrismaBackend) => boolean): voi
   const cases = backends.flatMap((backend) => variantsOf(backend).map((variant) => ({ backend, ...variant })))
   describeBackends(cases)(
     'Prisma on $backend.name by $backend.adapter$variant',
-    ({ backend, wal, sqlOnly }) => {
+    ({ backend, wal, sqlOnly, ownConnections }) => {
       const { dialect, shared, adapter } = backend
       const inZone = IN_ZONE[adapter]
       let database: PrismaTestDatabase
       let client: TestClient
 
       describeSuites<TestClient>({
-        ...{ backend, wal, sqlOnly, provide: prismaLockProvider },
+        ...{ backend, wal, sqlOnly },
+        provide: (prisma, rest) => prismaLockProvider(prisma, { ownConnections, ...rest }),
         open: async (after) => {
           // What lives in memory can only be observed by the connection itself. And two libraries must not have one SQLite file open in
           // one process: who closes it drops the locks of the other.

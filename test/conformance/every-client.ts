@@ -41,7 +41,7 @@ export interface ClientCase {
   open(settings?: SessionSettings, options?: object, after?: typeof afterTest): Promise<OpenClient>
 }
 
-/** TypeORM and Prisma on every backend that several connections can share. */
+/** TypeORM and Prisma on every backend that several connections can share, with locks on the connections of the app's pool. */
 export function everyClient(): ClientCase[] {
   const typeOrm = availableBackends().filter(({ shared }) => shared)
   // Without libsql: it and the observer's library must not have one file open in one process.
@@ -114,7 +114,7 @@ function clientCase<Database extends TestDatabase>(
         ...{ url: opened.database.url, sqlClient, executor: senderOf(sqlClient), app, table, observer },
         createProvider: (wanted) => {
           // How fast the machine is must not matter.
-          const provider = createProvider({ timeLimit: '1m', ...wanted })
+          const provider = createProvider({ timeLimit: '1m', ownConnections: 0, ...wanted })
           providers.push(provider)
           return provider
         },

@@ -65,6 +65,7 @@ describeBackends(typeOrms)('the DataSource that was passed on $name', (backend) 
     const createQueryRunner = () => current.getStore() ?? dataSource.createQueryRunner()
     const provider = typeOrmLockProvider(
       Object.assign(Object.create(dataSource) as DataSource, { createQueryRunner }),
+      { ownConnections: 0 },
     )
     await dataSource.transaction(async ({ queryRunner }) => {
       if (!queryRunner) throw new Error('there is no query runner')

@@ -10,7 +10,7 @@ import { sqliteClient } from '../../src/typeorm/sqlite-client'
 
 /** The client of `typeOrmLockProvider`, for tests that stand between it and the database. */
 export function typeOrmClient(dataSource: DataSourceLike, dialect: DialectName): SqlClient {
-  return dialect === 'sqlite' ? sqliteClient(dataSource) : queryRunnerClient(dataSource, dialect, false)
+  return dialect === 'sqlite' ? sqliteClient(dataSource) : queryRunnerClient(dataSource, dialect, true)
 }
 
 /** The client of `prismaLockProvider`. */

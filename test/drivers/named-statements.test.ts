@@ -3,8 +3,6 @@ import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it, jest } from '@jest/globals'
 import type { Lock } from '../../src/core/lock'
 import { MOST_PREPARED } from '../../src/drivers/statement-names'
-import { refusalOfName } from '../../src/prisma/native-code'
-import { lockStatementName } from '../../src/prisma/prisma-sql-client'
 import { raw } from '../../src/sql/sql'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
@@ -16,35 +14,24 @@ import { everyClient, type OpenClient } from '../conformance/every-client'
 import { everyQuestion } from '../conformance/every-question'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { itIf } from '../it-if'
-import { prismaBackends, type TestClient } from '../prisma/clients'
-import { Log } from '../typeorm/log'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 const REFUSED = expect.stringMatching(
-  /shedlock-orm sends its statements without names from now on, because a prepared one was refused: /,
+  /shedlock-orm sends its statements unprepared from now on, because one could not be prepared: /,
 )
 const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
-const log = new Log(['error', 'warn'])
-const logging = { logger: log, logging: ['error', 'warn'] }
+const warnings = () => warn.mock.calls.map(([warning]) => warning)
 
 beforeEach(() => {
   warn.mockClear()
-  log.seen.length = 0
 })
 
-const clients = everyClient().filter(({ backend }) => backend === 'postgres')
+const clients = everyClient().filter(({ backend, orm }) => backend === 'postgres' && orm === 'TypeORM')
 
-// In this order: a name that is refused to Prisma is refused for the whole process.
 describeBackends(clients)('the named statements of $title', (each) => {
-  const isPrisma = each.orm === 'Prisma'
   let client: OpenClient
 
-  const open = () =>
-    each.open(
-      {},
-      isPrisma ? { max: 1, statementNameGenerator: lockStatementName } : { poolSize: 1, ...logging },
-    )
-  const warnings = (): unknown[] => (isPrisma ? warn.mock.calls.map(([warning]) => warning) : log.seen)
+  const open = () => each.open({}, { poolSize: 1 })
   const prepared = async ({ executor } = client): Promise<unknown[]> => {
     const rows = await executor.query(raw('select name from pg_prepared_statements order by name'), {})
     return rows.map(({ name }) => name)
@@ -69,7 +56,6 @@ describeBackends(clients)('the named statements of $title', (each) => {
       await everyQuestion(provider, client.table)
     }
     expect(await prepared()).toEqual(names)
-    expect(lockStatementName({ sql: 'select 1' })).toBe('')
     expect(warnings()).toEqual([])
   })
 
@@ -81,9 +67,7 @@ describeBackends(clients)('the named statements of $title', (each) => {
       await everyQuestion(client.createProvider({ tableName }), ofTenant)
     }
     const { length } = await prepared()
-    // Prisma's are counted for the whole process.
-    expect(length).toBeGreaterThan(isPrisma ? MOST_PREPARED / 2 : MOST_PREPARED - 1)
-    expect(length).toBeLessThanOrEqual(MOST_PREPARED)
+    expect(length).toBe(MOST_PREPARED)
     const another = await open()
     await (await another.createProvider().lock(job))?.unlock()
     expect(await prepared(another)).toHaveLength(3)
@@ -95,7 +79,7 @@ describeBackends(clients)('the named statements of $title', (each) => {
     ['token', 'deallocate all', (lock) => lock.fencingToken()],
     ['release', 'discard all', () => Promise.resolve()],
   ]
-  it.each(FORGOTTEN.slice(isPrisma ? 2 : 0))(
+  it.each(FORGOTTEN)(
     'are sent without names when that of an %s is forgotten by %s, and one warning is given',
     async (_, statement, question) => {
       const provider = client.createProvider()
@@ -112,28 +96,6 @@ describeBackends(clients)('the named statements of $title', (each) => {
   )
 })
 
-describeBackends(prismaBackends().filter(({ name }) => name === 'postgres'))(
-  'a name that Prisma on $name was refused',
-  (backend) => {
-    it('is known if another has used it, and nothing that leaves the outcome open is taken for it', async () => {
-      const { database } = await openDatabase(backend)
-      const named = (statementNameGenerator: (statement: { sql: string }) => string) =>
-        database.connect({ max: 1, statementNameGenerator })
-      const taken = await named(({ sql }) => (sql === 'select 1' ? 'shedlock_x' : ''))
-      const twoTexts = await named(() => 'shedlock_y')
-      await taken.$executeRawUnsafe('prepare shedlock_x as select 2')
-      await twoTexts.$queryRawUnsafe('/* request 1 */ select 1')
-      const refusal = (client: TestClient, sql: string) =>
-        client.$queryRawUnsafe(sql).then(() => 'answered', refusalOfName)
-      expect(await refusal(taken, 'select 1')).toBe('prepared statement "shedlock_x" already exists')
-      expect(await refusal(twoTexts, '/* request 2 */ select 1')).toMatch(
-        /^Prepared statements must be unique/,
-      )
-      expect(await refusal(taken, 'select pg_terminate_backend(pg_backend_pid())')).toBeUndefined()
-    })
-  },
-)
-
 describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
   'the statements of TypeORM on $name',
   (backend) => {
@@ -149,8 +111,11 @@ describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
       }
       const aurora = Object.assign(Object.create(dataSource) as DataSource, { createQueryRunner })
       const table = observeLockTable(dataSource, backend.dialect)
-      await everyQuestion(typeOrmLockProvider(dataSource, { namedStatements: false }), table)
-      await everyQuestion(typeOrmLockProvider(aurora), table)
+      await everyQuestion(
+        typeOrmLockProvider(dataSource, { namedStatements: false, ownConnections: 0 }),
+        table,
+      )
+      await everyQuestion(typeOrmLockProvider(aurora, { ownConnections: 0 }), table)
       expect(await dataSource.query('select name from pg_prepared_statements')).toEqual([])
       expect(() => typeOrmLockProvider(dataSource, { namedStatements: 'no' as never })).toThrow(
         'namedStatements must be true or false',
@@ -186,11 +151,10 @@ describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
           const pooler = await startPgBouncer(database.url, { default_pool_size: 2, ...settings })
           afterTest(() => pooler.stop())
           const pools: DataSource[] = []
-          while (pools.length < 2)
-            pools.push(await connect({ ...address(pooler.url), poolSize: 3, ...logging }))
+          while (pools.length < 2) pools.push(await connect({ ...address(pooler.url), poolSize: 3 }))
           await crowd(pools)
           // One of each client.
-          expect(log.seen).toEqual(Array(warned).fill(REFUSED))
+          expect(warnings()).toEqual(Array(warned).fill(REFUSED))
         },
       )
   },

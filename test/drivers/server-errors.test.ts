@@ -147,7 +147,7 @@ describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) =>
       client.query(render(sql`select ${dialects[dialect].table.session ?? sql`0`} as session`))
     const [first] = (await session()) as { session: unknown }[]
     await raiseError({ code, onlyIn: String(first?.session) })
-    const locks = typeOrmLockProvider(client)
+    const locks = typeOrmLockProvider(client, { ownConnections: 0 })
     await (await locks.lock(job))?.unlock()
     expect(await session()).not.toEqual([first])
     await stopErrors()

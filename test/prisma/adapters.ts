@@ -2,7 +2,6 @@ import { pgliteAdapter } from '../backends/pglite'
 import { address } from '../backends/server'
 import type { PrismaClientLike } from '../../src/prisma/prisma-client'
 import type { ShedLockClient, ShedLockExtension } from '../../src/prisma/prisma-lock-provider'
-import type { lockStatementName } from '../../src/prisma/prisma-sql-client'
 
 /**
  * A generated client as the tests use it. The real type is not named here, so that the tests' types can be checked
@@ -61,13 +60,9 @@ interface Options extends Readonly<Record<string, unknown>> {
   readonly adapter?: object
 }
 
-async function pg(url: string, { statementNameGenerator, adapter, ...options }: Options) {
-  const pgOptions = {
-    statementNameGenerator: statementNameGenerator as typeof lockStatementName,
-    ...adapter,
-  }
+async function pg(url: string, { adapter, ...options }: Options) {
   const { PrismaPg } = await import('@prisma/adapter-pg')
-  return new PrismaPg({ connectionString: url, ...options }, pgOptions)
+  return new PrismaPg({ connectionString: url, ...options }, adapter)
 }
 
 async function mariaDb(url: string, { adapter, ...options }: Options) {

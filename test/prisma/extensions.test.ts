@@ -91,7 +91,10 @@ describeBackends(backends)('client extensions on $name', (backend) => {
       return query(...all).then((rows) => (underWay--, rows))
     }
     const lock = (_: unknown, each: number) =>
-      prismaLockProvider(prisma.$extends({})).lock({ name: `job ${each}`, lockAtMostFor: '1m' })
+      prismaLockProvider(prisma.$extends({}), { ownConnections: 0 }).lock({
+        name: `job ${each}`,
+        lockAtMostFor: '1m',
+      })
     await Promise.all(Array.from({ length: 30 }, lock))
     expect(most).toBe(10)
   })

@@ -2,7 +2,6 @@ import { beforeAll, expect, it } from '@jest/globals'
 import { guard } from '../../src/prisma/guard'
 import type { PrismaClientLike } from '../../src/prisma/prisma-client'
 import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
-import { lockStatementName } from '../../src/prisma/prisma-sql-client'
 import { afterFile } from '../after-test'
 import { describeBackends } from '../backends'
 import { guardCases, guardSteps, type GuardedClient } from '../conformance/guard-cases'
@@ -35,8 +34,7 @@ describeBackends(backends)('guard on $name by $adapter', (backend) => {
   let client: GuardedClient
 
   beforeAll(async () => {
-    const named = backend.adapter === 'pg' && { statementNameGenerator: lockStatementName }
-    const opened = await openPrisma(backend, afterFile, { ...named })
+    const opened = await openPrisma(backend, afterFile)
     const { database } = opened
     prisma = opened.prisma
     await prisma.$executeRawUnsafe('create table work (step varchar(64))')

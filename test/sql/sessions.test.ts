@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { dialects, DriverError, type SqlClient, SqlLockProvider } from '../../src/sql/internal'
-import { FAILURES, LostRace, type FailureKind } from '../../src/sql/failures'
+import { Crowded, FAILURES, LostRace, type FailureKind } from '../../src/sql/failures'
 import { LIMIT, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
@@ -14,6 +14,7 @@ const FAULTS: Readonly<Record<FailureKind, () => Promise<never>>> = {
   'no-connection': () => Promise.reject(new DriverError(undefined, 'ECONNREFUSED', false)),
   'no-room': () => Promise.reject(new DriverError('SQLITE_BUSY', 'full', false)),
   'pool-exhausted': () => Promise.reject(new DriverError(undefined, 'pool timeout', false)),
+  crowded: () => Promise.reject(new Crowded(3)),
   unanswered: () => Promise.reject(new DriverError(undefined, 'ECONNRESET')),
   'given-up': () => TIMES_OUT,
   unreplicated: () => Promise.reject(new DriverError('NOT_REPLICATED', 'no standby')),

@@ -7,6 +7,7 @@ import { createShedLockMigration } from '../../src/typeorm/migration'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
+import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
@@ -106,18 +107,30 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
     }
   })
 
-  it('rejects an extension and an unlock after the DataSource was destroyed', async () => {
-    const provider = typeOrmLockProvider(dataSource)
-    const lock = await provider.lock(job)
-    await dataSource.destroy()
+  it('rejects a lock after the DataSource was destroyed, and, in its pool, an extension and a release', async () => {
     const destroyed = lockError(
       'INVALID_CLIENT',
       /was destroyed – await dataSource.initialize\(\) before the first lock, and stop the jobs/,
     )
+    const provider = typeOrmLockProvider(dataSource, { ownConnections: 0 })
+    const lock = await provider.lock(job)
+    await dataSource.destroy()
     await expect(provider.lock(job)).rejects.toThrow(destroyed)
     await expect(lock?.extend('1m')).rejects.toThrow(destroyed)
     await expect(lock?.unlock()).rejects.toThrow(destroyed)
   })
+
+  itIf(backend.dialect !== 'sqlite', 'a connection of its own')(
+    'releases a lock on its own connection after the DataSource was destroyed',
+    async () => {
+      const provider = typeOrmLockProvider(dataSource)
+      const lock = await provider.lock(job)
+      await dataSource.destroy()
+      await lock?.extend('1m')
+      await lock?.unlock()
+      await expect(provider.lock(job)).rejects.toEqual(lockError('INVALID_CLIENT'))
+    },
+  )
 
   it.each(['name', 'lock_until', 'locked_at', 'locked_by'])(
     'rejects with TABLE_MISMATCH if column %s is missing, also if it was there before, and runs no task',

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import { time } from '../core/internal'
-import { nameAmong } from '../drivers/internal'
 import { DriverError, NOT_REPLICATED, type SqlRow } from '../sql/internal'
-import type { QueryRunnerLike } from './data-source-like'
-import { Preparation, runText, type DriverConnection } from './run-statement'
+import { opened, type OpenConnection } from './own-connection'
+import type { RunStatement } from './sql-client'
+import { nameAmong, type Preparation } from './statement-names'
 
 // Everything that is special about pg.
 
@@ -17,9 +17,12 @@ interface PgConnectionLike {
   on?(event: 'connect' | 'error' | 'end', listener: () => void): unknown
 }
 
-/** What this library uses of a pg client. Aurora's Data API has none of it; pg-native has no `parsedStatements`. */
-interface PgClientLike {
+/** What this library uses of a pg client. pg-native has no `connection`. */
+export interface PgClientLike {
   readonly connection?: PgConnectionLike
+  connect?(): Promise<unknown>
+  ref?(): void
+  unref?(): void
   readonly host?: string
   readonly port?: number
   /** What the server asks of those who cancel a statement. */
@@ -27,14 +30,20 @@ interface PgClientLike {
   readonly secretKey?: unknown
   /** Whether no statement is under way. */
   readonly readyForQuery?: boolean | null
-  query(statement: 'begin' | { name: string; text: string; values: unknown[] }): Promise<{
+  query(statement: string | { name?: string | undefined; text: string; values: unknown[] }): Promise<{
     rows: SqlRow[]
     rowCount: number | null
   }>
   /** I: none, T: in a transaction, E: in a failed one. */
   getTransactionStatus?(): string | null
-  on?(event: 'notice', listener: (notice: { readonly routine?: unknown }) => void): unknown
+  on?(event: 'notice' | 'error' | 'end', listener: (notice: { readonly routine?: unknown }) => void): unknown
   end?(): Promise<void>
+}
+
+/** What this library uses of a pool of pg. */
+export interface PgPoolLike {
+  readonly Client?: new (options: unknown) => PgClientLike
+  readonly options?: { readonly onConnect?: (client: PgClientLike) => unknown }
 }
 
 /**
@@ -74,82 +83,57 @@ function cancel({ connection, host, port, processID, secretKey, readyForQuery }:
   time.after(CANCELS_WITHIN, close, false)
 }
 
-/** What this library uses of TypeORM's driver: pg's pool, and its clients, which pg does not document. */
-interface PgDriverLike {
-  readonly master?: {
-    readonly _clients?: readonly Pick<PgClientLike, 'connection'>[]
-  }
-}
-
-/** When each connection that a lock has made the pool open began, on the monotonic clock. */
-const openedAt = new WeakMap<Partial<Socket>, number>()
-/** In milliseconds. TCP repeats a lost request after a second. */
-const CONNECTS_WITHIN = 2_000
-
-/** Borrows a connection, and notes which one the pool opens for that, if it opens one. */
-function connect(driver: unknown, queryRunner: QueryRunnerLike): Promise<unknown> {
-  const { _clients: clients = [] } = (driver as PgDriverLike).master ?? {}
-  let count = clients.length
-  const connected = queryRunner.connect()
-  // The pool has begun to open it, and has added its client.
-  for (; count < clients.length; count++) {
-    const socket = clients[count]?.connection?.stream
-    if (socket) openedAt.set(socket, time.now())
-  }
-  return connected
-}
-
 /**
- * Drops the clients that the pool has been opening for a lock, and whose host has not accepted the connection for seconds: unless
- * `connectTimeoutMS` is set, they occupy the pool until TCP gives up, after two minutes. Those that it opens for the app stay.
+ * Opens a connection beside a pool, with the settings of that pool: passwords that are functions, TLS, sockets and hooks included.
+ * pg hides the password, so its options are passed on as they are.
  */
-function dropUnaccepted(driver: unknown): void {
-  for (const { connection } of (driver as PgDriverLike).master?._clients ?? []) {
-    const socket = connection?.stream
-    if (socket?.connecting && time.now() - (openedAt.get(socket) ?? Infinity) >= CONNECTS_WITHIN)
-      socket.destroy?.(new Error('the host did not accept the connection in time'))
+export function openPgClient({ Client, options }: PgPoolLike): Promise<OpenConnection<PgClientLike>> {
+  const client = Client && new Client(options)
+  if (!client || !isPgClient(client))
+    throw new DriverError(undefined, 'this pool has no client of pg', false, true)
+  const connect = async (): Promise<void> => {
+    await client.connect?.()
+    await options?.onConnect?.(client)
   }
-}
-
-/**
- * Runs statements that PostgreSQL prepares by name, and so plans only once per connection: planning is most of the cost of a refused
- * lock. A pooler that switches connections loses the names. After the first refusal no more names are sent.
- *
- * @param named must be false inside a transaction, which a refused name would abort
- */
-export function pgConnection(named: boolean): DriverConnection {
-  const preparation = new Preparation(
-    named,
-    (reason) =>
-      `shedlock-orm sends its statements without names from now on, because a prepared one was refused: ${reason} – behind a pooler set namedStatements: false.`,
-  )
-  return {
-    end: endPgClient,
-    connect,
-    isInTransaction: (connection) => /[TE]/.test((connection as PgClientLike).getTransactionStatus?.() ?? ''),
-    dropUnaccepted,
-    async run(on, text, values, { parameters }) {
-      const client = on.connection as PgClientLike
-      const state = stateOf(client)
-      state.isUncertain = false
-      // Only statements about a single lock are sent often.
-      const isNamed =
-        preparation.isOn && parameters.includes('name') && client.connection?.parsedStatements !== undefined
-      const name = isNamed ? nameAmong(state.names, text) : undefined
-      const result =
-        name === undefined
-          ? await runText(on.queryRunner, text, values)
-          : await preparation.run(on, text, values, async () => {
-              const { rows, rowCount } = await client.query({ name, text, values })
-              return { rows, changed: rowCount }
-            })
-      if (!(state.isUncertain as boolean)) return result
-      throw new DriverError(
-        NOT_REPLICATED,
-        'the wait for the synchronous standby was cancelled, so a failover may lose the row',
-      )
+  return opened(client, connect, {
+    stream: () => client.connection?.stream,
+    close: () => client.end?.(),
+    end: () => {
+      endPgClient(client)
     },
-  }
+  })
+}
+
+/** Whether this is a client of pg, and not one of pg-native, or of a package that stands in for pg. */
+export const isPgClient = (connection: object): boolean =>
+  (connection as PgClientLike).connection?.parsedStatements !== undefined
+
+/** Whether a transaction is open on the connection, if the driver knows. */
+export const isInPgTransaction = (connection: object): boolean =>
+  /[TE]/.test((connection as PgClientLike).getTransactionStatus?.() ?? '')
+
+/**
+ * Runs a statement that PostgreSQL prepares by name, and so plans only once per connection: planning is most of the cost of a refused
+ * lock. A pooler that switches connections loses the names. After the first refusal no more names are sent.
+ */
+export async function runOnPg(
+  connection: object,
+  preparation: Preparation,
+  ...[text, values, { parameters }]: Parameters<RunStatement>
+): ReturnType<RunStatement> {
+  const client = connection as PgClientLike
+  const state = stateOf(client)
+  state.isUncertain = false
+  // Only statements about a single lock are sent often.
+  const isNamed = preparation.isOn && parameters.includes('name')
+  const name = isNamed ? nameAmong(state.names, text) : undefined
+  const { rows, rowCount } = await preparation.run(() => client.query({ name, text, values }))
+  if (state.isUncertain as boolean)
+    throw new DriverError(
+      NOT_REPLICATED,
+      'the wait for the synchronous standby was cancelled, so a failover may lose the row',
+    )
+  return { rows, changed: rowCount }
 }
 
 interface ClientState {

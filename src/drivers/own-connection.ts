@@ -1,0 +1,80 @@
+import type { Socket } from 'node:net'
+import { setImmediate } from 'node:timers'
+import { time } from '../core/internal'
+import type { SqlSession } from '../sql/internal'
+
+// What all connections have in common that are opened beside the app's pool.
+
+/** A connection, and what a session does with it besides running statements. */
+export interface OpenConnection<Connection> extends Required<
+  Pick<SqlSession, 'release' | 'end' | 'rest' | 'wake'>
+> {
+  readonly connection: Connection
+}
+
+interface Closing {
+  /** Its socket: TLS replaces it. */
+  readonly stream: () => Partial<Socket> | undefined
+  /** Says goodbye to the server. */
+  readonly close: () => unknown
+  /** Closes it even while a statement is under way. */
+  readonly end: () => void
+}
+
+/** In milliseconds. TCP repeats a lost request after a second. */
+const CONNECTS_WITHIN = 2_000
+/** In milliseconds: a host that is silent does not notice that its client said goodbye. */
+const CLOSES_WITHIN = 1_000
+
+/** Connects, and lets no failure leave a connection or an uncaught `error` event behind. */
+export async function opened<
+  Connection extends { on?(event: 'error' | 'end', listener: () => void): unknown },
+>(
+  connection: Connection,
+  connect: () => Promise<void>,
+  { stream, close, end }: Closing,
+): Promise<OpenConnection<Connection>> {
+  let isOpen = true
+  const closed = (): void => {
+    isOpen = false
+  }
+  connection.on?.('error', closed)
+  connection.on?.('end', closed)
+  const cancel = time.after(
+    CONNECTS_WITHIN,
+    () => stream()?.destroy?.(new Error('timeout: the connection was not opened in time')),
+    false,
+  )
+  try {
+    await connect()
+  } catch (error) {
+    end()
+    throw error
+  } finally {
+    cancel()
+  }
+  return {
+    connection,
+    release: async () => {
+      stream()?.unref?.()
+      time.after(CLOSES_WITHIN, () => stream()?.destroy?.(), false)
+      await close()
+    },
+    end,
+    rest: () => stream()?.unref?.(),
+    wake: async () => {
+      stream()?.ref?.()
+      await readSockets()
+      return isOpen
+    },
+  }
+}
+
+/**
+ * Lets the process read what its sockets have received: a pool would otherwise lend a connection whose end it has not noticed yet, after
+ * the process was frozen, or computed for long. Twice, because the first callback may be due before sockets are read again.
+ */
+export async function readSockets(): Promise<void> {
+  await new Promise((resolve) => void setImmediate(resolve))
+  await new Promise((resolve) => void setImmediate(resolve))
+}

@@ -1,0 +1,77 @@
+import { optionError } from '../core/internal'
+import {
+  drivers,
+  openPgClient,
+  runOnPg,
+  sqlClient,
+  type PgPoolLike,
+  type Preparation,
+} from '../drivers/internal'
+import type { DialectName, SqlClient } from '../sql/internal'
+import { adapterOf, rawClientOf, type AdapterFactoryLike, type PrismaClientLike } from './prisma-client'
+import { driverOf, runRaw } from './prisma-sql-client'
+
+// How locks open connections beside the client's own pool.
+
+/** The adapter of `new PrismaClient({ adapter: new PrismaPg(…) })`, whose settings are those of a pool of pg. */
+interface PgAdapterLike extends AdapterFactoryLike {
+  /** The pool that was passed to it. */
+  readonly externalPool?: PgPoolLike | null
+  /** In Prisma 5, the adapter is a connection itself. */
+  readonly client?: PgPoolLike
+}
+
+/**
+ * Returns how to open a connection; `undefined` if the client cannot: Prisma's own engine and most adapters hide their settings.
+ *
+ * @param given an adapter that opens one connection each time
+ */
+export function openerOf(
+  client: PrismaClientLike,
+  dialect: DialectName,
+  preparation: Preparation,
+  given?: AdapterFactoryLike,
+): SqlClient['open'] {
+  if (given) return adapterOpener(given, dialect)
+  const adapter = adapterOf(client)
+  if (adapter?.adapterName !== '@prisma/adapter-pg') return undefined
+  let pool: PgPoolLike | undefined
+  const own = sqlClient(drivers[dialect], {
+    connect: async () => {
+      pool ??= await pgPoolOf(adapter)
+      const { connection, ...session } = await openPgClient(pool)
+      return { ...session, run: (...statement) => runOnPg(connection, preparation, ...statement) }
+    },
+  })
+  return () => own.connect()
+}
+
+/** Reads the settings from a pool. One that was made for this has opened no connection, so it needs no end. */
+async function pgPoolOf(adapter: PgAdapterLike): Promise<PgPoolLike> {
+  if (adapter.externalPool) return adapter.externalPool
+  const connected = (await adapter.connect?.()) as { readonly client?: PgPoolLike } | undefined
+  return connected?.client ?? adapter.client ?? {}
+}
+
+/** Checks the option `adapter`. */
+export function anAdapter(adapter: AdapterFactoryLike, option: string): AdapterFactoryLike {
+  if (typeof (adapter as Partial<AdapterFactoryLike> | null)?.connect === 'function') return adapter
+  throw optionError(option, 'a driver adapter of Prisma 6.6 or later, such as a PrismaMariaDb')
+}
+
+function adapterOpener(adapter: AdapterFactoryLike, dialect: DialectName): SqlClient['open'] {
+  const own = sqlClient(driverOf(dialect), {
+    connect: async () => {
+      const connection = await adapter.connect?.()
+      if (!connection) throw new Error('the adapter opened no connection')
+      const raw = rawClientOf(connection)
+      return {
+        run: (...statement) => runRaw(raw, ...statement),
+        release: () => connection.dispose(),
+        // A pool may wait for the answer that does not come.
+        end: () => void connection.dispose().catch(() => undefined),
+      }
+    },
+  })
+  return () => own.connect()
+}

@@ -1,0 +1,249 @@
+import { time, type Cancel, type Lease } from '../core/internal'
+import { isPoolTimeout } from './database-errors'
+import { DriverError, type SqlClient, type SqlSession } from './session'
+
+/** Who waits for a turn. */
+export interface Turn {
+  readonly client: SqlClient
+  /** How many connections of its own the client may open. */
+  readonly most: number
+  /** `held`: it keeps a lock that is held, and goes first. */
+  readonly precedence: 'held' | 'release' | 'acquisition'
+  /** When the call ends, on the monotonic clock. */
+  readonly deadline: number
+  /** Of the call, in milliseconds. */
+  readonly timeLimit: number
+}
+
+interface WaitingTurn extends Turn {
+  /** Turns are given in this order. */
+  readonly before: number
+  readonly begin: () => void
+}
+
+/** Of the app's pool, for a client that cannot open connections, and of our own. */
+const MOST = 10
+/** As many as are opened while everything that waits can be served in time. */
+const USUAL = 5
+/** How many waiting calls are worth one more connection: opening it takes longer than a lock. */
+const WORTH_A_CONNECTION = 4
+/** In milliseconds: longer than the pause between two locks of one job, and shorter than anything in between forgets a connection. */
+const IDLE = 1_000
+/** In milliseconds: so long, nothing is opened after a server has refused it, because the app may need what is free. */
+const AFTER_A_REFUSAL = 300_000
+/** In milliseconds: after that, a statement that failed has waited on the server for what another session has locked. */
+const LONG_WAIT = 500
+
+/**
+ * The sessions of the locks that share one client of the app, and the order in which their calls get them.
+ *
+ * A session is a connection that the client opens beside its own pool, so that a lock does not wait for the app's queries. If the client
+ * cannot open one, or the server has no room for it, the session is one of the client's pool, and goes back after each attempt.
+ *
+ * Usually, one or two connections are enough. More are opened, up to five, while more than four calls wait for each; up to ten only
+ * while the others would wait for longer than half of their time limit. An idle one is closed after a second. While a lock is held, one
+ * stays open, so that an extension needs no login; of a client's pool too, if that has enough.
+ *
+ * Calls that keep a lock go first. The others go in the order of their deadlines, but a release as if it had been called a fifth of its
+ * time limit earlier: it does not wait behind later acquisitions, and those that are about to run out of time do not wait behind it.
+ */
+export class SessionPool {
+  #turns = 0
+  readonly #waiting: WaitingTurn[] = []
+  /** The last one was used last. */
+  readonly #idle: PooledSession[] = []
+  /** How many connections of our own are open, or being opened. */
+  #open = 0
+  /** How long a turn takes, in milliseconds: the average, in which the last ones count most. */
+  #turnTakes = 0
+  #isWaitingForLocks = false
+  #opensAgain = 0
+  readonly #held = new Set<{ readonly lease: Lease }>()
+  #cancelTimer: Cancel | undefined
+
+  /** Lets an attempt begin: at once, or when the promise resolves. Call `endTurn` for each. */
+  beginTurn(turn: Turn): Promise<void> | undefined {
+    if (this.#waiting.length === 0 && this.#hasRoom(turn)) {
+      this.#turns++
+      return undefined
+    }
+    return new Promise((begin) => {
+      const { precedence, deadline, timeLimit } = turn
+      const before =
+        precedence === 'held' ? -Infinity : precedence === 'release' ? deadline - timeLimit / 5 : deadline
+      const later = this.#waiting.findIndex((other) => other.before > before)
+      this.#waiting.splice(later < 0 ? this.#waiting.length : later, 0, { ...turn, before, begin })
+      this.#next()
+    })
+  }
+
+  /**
+   * @param took in milliseconds; `undefined` if it was given up
+   * @param isConflict whether something was in its way
+   */
+  endTurn(took?: number, isConflict = false): void {
+    this.#turns--
+    if (took !== undefined) {
+      this.#turnTakes += (took - this.#turnTakes) / 4
+      this.#isWaitingForLocks = isConflict && took >= LONG_WAIT
+    }
+    this.#next()
+  }
+
+  /** How many calls wait for a turn. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  #next(): void {
+    for (let [first] = this.#waiting; first && this.#hasRoom(first); [first] = this.#waiting) {
+      this.#turns++
+      this.#waiting.shift()
+      first.begin()
+    }
+  }
+
+  #hasRoom(turn: Turn): boolean {
+    const turns = this.#turns
+    // While they wait on the server, as MySQL's do for a locked table, leave the app the other half of a usual pool.
+    if (!this.#opens(turn)) return turns < (this.#isWaitingForLocks ? USUAL : MOST)
+    if (turns === 0 || turns < this.#open) return true
+    if (turns >= turn.most) return false
+    if (turn.precedence === 'held') return true
+    const { length } = this.#waiting
+    return turns < USUAL
+      ? length > WORTH_A_CONNECTION * turns
+      : (length * this.#turnTakes) / turns > turn.timeLimit / 2
+  }
+
+  #opens({ client, most }: Pick<Turn, 'client' | 'most'>): boolean {
+    return client.open !== undefined && most > 0 && time.now() >= this.#opensAgain
+  }
+
+  /** Returns a session for the turn: an idle one, a new one, or one of the client's pool. */
+  async connect(turn: Turn): Promise<SqlSession> {
+    const { client, most, precedence } = turn
+    // What holds a lock may still end well.
+    const unusable = precedence === 'acquisition' ? client.unusable?.() : undefined
+    if (unusable) throw unusable
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+      // A process that stood still may find its connections dead. A call that keeps a lock can be repeated, so it uses the one that stayed.
+      if ((precedence === 'held' || idle.idleFor() <= IDLE) && (await idle.wake())) return idle
+      this.#close(idle)
+    }
+    if (this.#opens(turn) && this.#open < most) {
+      this.#open++
+      const began = time.now()
+      try {
+        const session = await client.open?.()
+        // A turn has about half as many round trips.
+        this.#turnTakes ||= (time.now() - began) / 2
+        if (session) return new PooledSession(session, true, this.#giveBack, this.#closed)
+      } catch (error) {
+        this.#open--
+        const { code, lasts } = error instanceof DriverError ? error : { code: undefined, lasts: false }
+        // Otherwise, there is no server, which the client's own pool will notice, too.
+        if (code !== undefined || lasts || isPoolTimeout(error))
+          this.#opensAgain = time.now() + AFTER_A_REFUSAL
+      }
+    }
+    const session = await client.connect()
+    return client.keepsOne ? new PooledSession(session, false, this.#giveBack, this.#closed) : session
+  }
+
+  /** Keeps a connection open while this lock is held. Call it before its attempt gives the session back. */
+  hold(lock: { readonly lease: Lease }): void {
+    this.#held.add(lock)
+  }
+
+  letGo(lock: { readonly lease: Lease }): void {
+    this.#held.delete(lock)
+    this.closeIdle()
+  }
+
+  /** Closes the connections that have been idle for as long as this, but leaves one while a lock is held. @param least in milliseconds */
+  closeIdle(least = IDLE): void {
+    this.#cancelTimer?.()
+    for (const lock of this.#held) if (lock.lease.remaining() === 0) this.#held.delete(lock)
+    const kept = this.#held.size > 0 ? 1 : 0
+    while (this.#idle.length > kept && this.#untilClosed(least) <= 0) this.#close(this.#idle.shift())
+    if (this.#idle.length === 0) return
+    const leases = [...this.#held].map(({ lease }) => lease.remaining())
+    const wait = this.#idle.length > kept ? this.#untilClosed(least) : Math.min(...leases)
+    this.#cancelTimer = time.after(Math.ceil(wait), this.#closeDue, false)
+  }
+
+  /** How long the connection that has been idle for the longest time may stay, in milliseconds. */
+  #untilClosed(least: number): number {
+    const [oldest] = this.#idle
+    return oldest ? (oldest.isOwn ? least - oldest.idleFor() : 0) : 0
+  }
+
+  readonly #closeDue = (): void => {
+    this.closeIdle()
+  }
+
+  readonly #giveBack = (session: PooledSession): void => {
+    this.#idle.push(session)
+    this.closeIdle()
+  }
+
+  #close(session: PooledSession | undefined): void {
+    void session?.close()
+  }
+
+  readonly #closed = (): void => {
+    this.#open--
+    this.#next()
+  }
+}
+
+/** A session that stays open between two calls. */
+class PooledSession implements SqlSession {
+  readonly end: SqlSession['end']
+  #idleSince = 0
+
+  /** @param isOwn whether it is a connection of our own, and not one of the client's pool */
+  constructor(
+    private readonly session: SqlSession,
+    readonly isOwn: boolean,
+    private readonly giveBack: (session: PooledSession) => void,
+    private readonly closed: () => void,
+  ) {
+    this.end = session.end && (() => this.#leave(session.end))
+  }
+
+  execute(...statement: Parameters<SqlSession['execute']>): ReturnType<SqlSession['execute']> {
+    return this.session.execute(...statement)
+  }
+
+  release(): void {
+    this.session.rest?.()
+    this.#idleSince = time.now()
+    this.giveBack(this)
+  }
+
+  /** @returns in milliseconds */
+  idleFor(): number {
+    return time.now() - this.#idleSince
+  }
+
+  /** Lets the session be used again. @returns whether it is still open, as far as its driver knows */
+  async wake(): Promise<boolean> {
+    return (await this.session.wake?.()) ?? true
+  }
+
+  /** Closes it, or returns it to the client's pool. Never rejects. */
+  async close(): Promise<void> {
+    try {
+      await this.#leave(this.session.release)
+    } catch {
+      // The connection is broken, and its socket is closed.
+    }
+  }
+
+  #leave(how: SqlSession['end']): unknown {
+    if (this.isOwn) this.closed()
+    return how?.call(this.session)
+  }
+}

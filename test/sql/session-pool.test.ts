@@ -1,0 +1,296 @@
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { LockError } from '../../src/core/errors'
+import { dialects } from '../../src/sql/dialects'
+import { DriverError, type SqlClient, type SqlSession } from '../../src/sql/session'
+import { SqlLockProvider, type SqlLockProviderOptions } from '../../src/sql/sql-lock-provider'
+import { lockError } from '../lock-error'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+import { job, LIMIT, MINUTE, SECOND, settle, useVirtualTime } from './on-virtual-time'
+
+const world = useVirtualTime()
+
+/** One connection, to see what becomes of it. */
+class Connection implements SqlSession {
+  isOpen = true
+  isAwake = true
+  constructor(
+    private readonly driver: FakeDriver,
+    private readonly session: SqlSession,
+  ) {}
+
+  async execute(...statement: Parameters<SqlSession['execute']>) {
+    this.driver.sent++
+    await this.driver.answer(this)
+    return this.session.execute(...statement)
+  }
+
+  release = () => this.close()
+  end = () => this.close()
+  rest = () => (this.isAwake = false)
+  wake = () => {
+    this.isAwake = true
+    return Promise.resolve(this.isOpen)
+  }
+
+  private close(): void {
+    this.isOpen = false
+    this.driver.own.delete(this)
+  }
+}
+
+/** A driver that opens connections beside a pool. */
+class FakeDriver implements SqlClient {
+  readonly own = new Set<Connection>()
+  opened = 0
+  most = 0
+  borrowed = 0
+  sent = 0
+  keepsOne = false
+  unusable: SqlClient['unusable']
+  opening: () => Promise<unknown> = () => Promise.resolve()
+  answer: (connection?: Connection) => Promise<unknown> = () => Promise.resolve()
+
+  open = async (): Promise<SqlSession> => {
+    this.opened++
+    await this.opening()
+    const connection = new Connection(this, await world.network.connect())
+    this.own.add(connection)
+    this.most = Math.max(this.most, this.own.size)
+    return connection
+  }
+
+  async connect(): Promise<SqlSession> {
+    this.borrowed++
+    const session = await world.network.connect()
+    return { ...session, release: () => this.borrowed-- }
+  }
+}
+
+let driver: FakeDriver
+let provider: SqlLockProvider
+const create = (options: SqlLockProviderOptions = {}) => new SqlLockProvider(driver, dialects.sqlite, options)
+const later = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+const lockAndRelease = async (name: string): Promise<void> => {
+  const lock = await provider.lock(job(name))
+  await lock?.unlock()
+}
+const many = (count: number, name = 'many') =>
+  Promise.allSettled(Array.from({ length: count }, (_, each) => lockAndRelease(`${name} ${each}`)))
+
+beforeEach(() => {
+  driver = new FakeDriver()
+  provider = create()
+})
+
+describe('the connections of the locks', () => {
+  it('are one, which stays while a lock is held, and closes a second after that', async () => {
+    const lock = await settle(provider.lock(job()))
+    await jest.advanceTimersByTimeAsync(10 * MINUTE)
+    expect([...driver.own].map(({ isAwake }) => isAwake)).toEqual([false])
+    await settle(Promise.resolve(lock?.extend('2h')))
+    await settle(Promise.resolve(lock?.unlock()))
+    expect(driver).toMatchObject({ opened: 1, borrowed: 0 })
+    await jest.advanceTimersByTimeAsync(990)
+    expect(driver.own.size).toBe(1)
+    await jest.advanceTimersByTimeAsync(10)
+    expect(driver.own.size).toBe(0)
+  })
+
+  it('are closed by a drain, and when the lease of a lock is over that nobody releases', async () => {
+    await settle(lockAndRelease('job'))
+    await settle(provider.drain())
+    expect(driver.own.size).toBe(0)
+    await settle(provider.lock({ name: 'forgotten', lockAtMostFor: MINUTE }))
+    await jest.advanceTimersByTimeAsync(MINUTE)
+    expect(driver.own.size).toBe(0)
+  })
+
+  it('are five at most for five hundred locks on a database that is near, and ten on a distant one', async () => {
+    driver.answer = () => later(1)
+    const near = await settle(many(500), LIMIT)
+    expect(near.filter(({ status }) => status === 'rejected')).toEqual([])
+    expect(driver.most).toBe(5)
+    await settle(provider.drain(), SECOND)
+    driver.answer = () => later(50)
+    driver.opening = () => later(200)
+    const distant = await settle(many(200), 3 * LIMIT)
+    expect(distant.filter(({ status }) => status === 'rejected')).toEqual([])
+    expect(driver.most).toBe(10)
+    expect(driver.borrowed).toBe(0)
+    await settle(provider.drain(), SECOND)
+  })
+
+  it('are as many as the option says', async () => {
+    provider = create({ ownConnections: 2 })
+    driver.answer = () => later(1)
+    await settle(many(50), LIMIT)
+    expect(driver.most).toBe(2)
+    await settle(provider.drain())
+    driver.opened = 0
+    provider = create({ ownConnections: 0 })
+    await settle(lockAndRelease('other'))
+    expect(driver).toMatchObject({ opened: 0, borrowed: 0 })
+    expect(() => create({ ownConnections: -1 })).toThrow('ownConnections must be a whole number, 0 or more')
+  })
+
+  it('serve a lock that is held first, beside five hundred acquisitions', async () => {
+    const lock = await settle(provider.lock(job()))
+    driver.answer = () => later(100)
+    const others = many(500)
+    await jest.advanceTimersByTimeAsync(SECOND)
+    const asked = Date.now()
+    let took = Infinity
+    void Promise.resolve(lock?.extend('2h')).then(() => (took = Date.now() - asked))
+    await jest.advanceTimersByTimeAsync(4 * LIMIT)
+    expect(took).toBeLessThanOrEqual(300)
+    const failures = (await others).map((result) =>
+      result.status === 'rejected' ? (result.reason as Error) : undefined,
+    )
+    expect(failures).toContainEqual(
+      lockError('TIMEOUT', /was not sent within 5000 ms: \d+ calls of other locks were waiting, too/),
+    )
+    await settle(Promise.resolve(lock?.unlock()), SECOND)
+    await settle(provider.drain(), SECOND)
+    expect(await world.held()).toEqual([])
+  })
+
+  it.each([
+    ['the server has no room', new DriverError('SQLITE_BUSY', 'too many connections', false), 1],
+    ['the password is refused', new DriverError(undefined, 'no password', false, true), 1],
+    ['the host does not answer', new DriverError(undefined, 'timeout: not opened in time', false), 1],
+    ['the host refuses them', new DriverError(undefined, 'ECONNREFUSED', false), 11],
+  ])('are those of the pool if %s, and for some minutes after a refusal', async (_, error, tries) => {
+    driver.opening = () => Promise.reject(error)
+    for (let time = 0; time < 5; time++) await settle(lockAndRelease(`job ${time}`))
+    expect(driver).toMatchObject({ opened: tries, borrowed: 0 })
+    expect(driver.own.size).toBe(0)
+    driver.opening = () => Promise.resolve()
+    await jest.advanceTimersByTimeAsync(5 * MINUTE)
+    await settle(lockAndRelease('later'))
+    expect(driver.own.size).toBe(1)
+    await settle(provider.drain())
+  })
+
+  it('that are opened too late close again', async () => {
+    const opened = promiseWithResolvers()
+    driver.opening = () => opened.promise
+    const failed = expect(provider.lock(job())).rejects.toEqual(lockError('TIMEOUT'))
+    await jest.advanceTimersByTimeAsync(LIMIT)
+    await failed
+    opened.resolve()
+    await jest.advanceTimersByTimeAsync(1)
+    expect([...driver.own].map(({ isAwake }) => isAwake)).toEqual([false, false])
+    await jest.advanceTimersByTimeAsync(SECOND)
+    expect(driver.own.size).toBe(0)
+  })
+
+  it('that ended while they were idle are replaced', async () => {
+    await settle(lockAndRelease('job'))
+    for (const connection of driver.own) connection.isOpen = false
+    const lock = await settle(provider.lock(job()))
+    expect(driver.opened).toBe(2)
+    for (const connection of driver.own) connection.isOpen = false
+    await settle(Promise.resolve(lock?.extend('2h')))
+    expect(driver.opened).toBe(3)
+    await settle(Promise.resolve(lock?.unlock()))
+    await settle(provider.drain())
+  })
+
+  it('that fell silent are ended, and a call that only repeats has another', async () => {
+    const lock = await settle(provider.lock(job()))
+    const [silent = new Connection(driver, {} as SqlSession)] = driver.own
+    driver.answer = (connection) => (connection === silent ? new Promise(() => undefined) : Promise.resolve())
+    await settle(Promise.resolve(lock?.extend('2h')), LIMIT)
+    expect(driver.own.has(silent)).toBe(false)
+    expect(driver.opened).toBe(2)
+    await settle(Promise.resolve(lock?.unlock()))
+    await settle(provider.drain())
+  })
+
+  it('that were idle while the process stood still are not used for an acquisition', async () => {
+    await settle(lockAndRelease('job'))
+    // Timers fire late, as after a freeze.
+    jest.setSystemTime(Date.now())
+    const now = performance.now.bind(performance)
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 2 * SECOND)
+    const wall = Date.now.bind(Date)
+    const walls = jest.spyOn(Date, 'now').mockImplementation(() => wall() + 2 * SECOND)
+    const lock = await settle(provider.lock(job()))
+    clock.mockRestore()
+    walls.mockRestore()
+    expect(driver.opened).toBe(2)
+    expect(driver.own.size).toBe(1)
+    await settle(Promise.resolve(lock?.unlock()))
+    await settle(provider.drain())
+  })
+
+  it('release a lock after the client was ended, which acquires none any more', async () => {
+    const lock = await settle(provider.lock(job()))
+    driver.unusable = () => new LockError('INVALID_CLIENT', 'destroyed')
+    driver.opening = () => Promise.reject(new LockError('INVALID_CLIENT', 'destroyed'))
+    await settle(Promise.resolve(lock?.unlock()))
+    await expect(settle(provider.lock(job()))).rejects.toEqual(lockError('INVALID_CLIENT', 'destroyed'))
+    expect(await world.held()).toEqual([])
+    await settle(provider.drain())
+  })
+
+  it('are shared by all providers of a client', async () => {
+    const other = create()
+    Object.assign(driver, { pool: driver })
+    await settle(lockAndRelease('job'))
+    await settle((await settle(other.lock(job('other'))))?.unlock() ?? Promise.resolve())
+    expect(driver.opened).toBe(1)
+    await settle(provider.drain())
+  })
+})
+
+describe('a client that cannot open connections', () => {
+  it('lends ten, and five while they wait on the server for what another session has locked', async () => {
+    let underWay = 0
+    let most = 0
+    let waits = 10
+    driver.answer = async () => {
+      most = Math.max(most, ++underWay)
+      await later(waits)
+      underWay--
+      if (waits > 500) throw new DriverError('SQLITE_BUSY', 'locked')
+    }
+    const connect = driver.connect.bind(driver)
+    driver.connect = async () => {
+      const session = await connect()
+      const execute: SqlSession['execute'] = async (...statement) => (
+        await driver.answer(),
+        session.execute(...statement)
+      )
+      return { ...session, execute }
+    }
+    const mostOf = async (wait: number): Promise<number> => {
+      waits = wait
+      most = 0
+      await settle(many(30, `wait ${wait}`), 3 * LIMIT)
+      return most
+    }
+    await settle(lockAndRelease('first'), SECOND)
+    expect(await mostOf(10)).toBe(10)
+    await mostOf(600)
+    expect(await mostOf(600)).toBe(5)
+    await settle(provider.drain(), 10 * LIMIT)
+  })
+
+  beforeEach(() => {
+    driver = Object.assign(new FakeDriver(), { open: undefined })
+    provider = create()
+  })
+
+  it('keeps one of its pool while a lock is held, if there are enough', async () => {
+    for (const keepsOne of [false, true]) {
+      driver.keepsOne = keepsOne
+      const lock = await settle(provider.lock(job()))
+      expect(driver.borrowed).toBe(keepsOne ? 1 : 0)
+      await settle(Promise.resolve(lock?.extend('2h')))
+      expect(driver.borrowed).toBe(keepsOne ? 1 : 0)
+      await settle(Promise.resolve(lock?.unlock()))
+      expect(driver.borrowed).toBe(0)
+    }
+  })
+})

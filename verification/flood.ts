@@ -1,0 +1,326 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LockError } from '../src/core/errors'
+import { LockingTaskExecutor } from '../src/core/locking-task-executor'
+import type { Lock } from '../src/core/lock'
+import type { SqlLockProviderOptions } from '../src/sql/sql-lock-provider'
+import { idsOf, endOtherSessions, SESSIONS } from '../test/backends/server-sessions'
+import { TcpProxy } from '../test/backends/tcp-proxy'
+import { oneOf, parse, runHarness } from './options'
+import {
+  createDatabase,
+  openApp,
+  ORMS,
+  wantedServers,
+  WAYS,
+  type App,
+  type Orm,
+  type OwnDatabase,
+  type ServerName,
+  type Way,
+} from './own-database'
+
+// What a lock has to wait for besides its database: the app's own queries, other locks, dead connections, and what the app left behind.
+
+const USAGE = `npm run flood -- [SCENARIO …] [--orm TypeORM] [--way own|client|app] [--json]
+
+Scenarios: flood, bursts, crowd, silent, turn, begin, connections; default all of them.
+--way own     connections of the lock's own (the default)
+      app     the client's own pool: ownConnections: 0
+      client  a client for locks alone, whose pool has two connections
+BACKENDS names the servers, such as BACKENDS=postgres; POSTGRES_URL, MARIADB_URL and MYSQL_URL say where they are.`
+
+interface Setting {
+  readonly orm: Orm
+  readonly server: ServerName
+  readonly way: Way
+  readonly database: OwnDatabase
+  /** Opens an app whose locks go the way. */
+  readonly open: (url?: URL, options?: SqlLockProviderOptions, extra?: object) => Promise<App>
+}
+
+interface Finding {
+  readonly isKept: boolean
+  readonly what: string
+}
+
+const QUERY = {
+  postgres: 'select 1 from pg_sleep(0.05)',
+  mariadb: 'select sleep(0.05)',
+  mysql: 'select sleep(0.05)',
+}
+const times = <T>(count: number, work: (each: number) => T): T[] =>
+  Array.from({ length: count }, (_, each) => work(each))
+const round = (milliseconds: number): string => `${Math.round(milliseconds)} ms`
+
+/** A job that starts thousands of queries on the app's pool keeps its lock, and other locks of its process are acquired meanwhile. */
+async function flood({ open, server }: Setting): Promise<Finding> {
+  const app = await open()
+  const executor = new LockingTaskExecutor(app.provider)
+  const began = performance.now()
+  let lostAt: number | undefined
+  let longest = 0
+  const others = { acquired: 0, failed: 0 }
+  let isOver = false
+  const flooding = executor
+    .executeWithLock({ name: 'heavy', lockAtMostFor: '3s', keepAlive: true }, async ({ signal }) => {
+      let isAtWork = true
+      signal.addEventListener('abort', () => {
+        if (isAtWork) lostAt = performance.now() - began
+      })
+      await Promise.all(times(1_600, () => app.query(QUERY[server])))
+      isAtWork = false
+    })
+    .then(
+      () => 'released',
+      (error: unknown) => (error instanceof LockError ? error.code : String(error)),
+    )
+    .finally(() => (isOver = true))
+  for (let each = 0; !(isOver as boolean); each++) {
+    await sleep(300)
+    const asked = performance.now()
+    try {
+      const lock = await app.provider.lock({ name: `other ${each}`, lockAtMostFor: '1m' })
+      await lock?.unlock()
+      others.acquired++
+    } catch {
+      others.failed++
+    }
+    longest = Math.max(longest, performance.now() - asked)
+  }
+  const outcome = await flooding
+  await app.close()
+  return {
+    isKept: lostAt === undefined && outcome === 'released' && others.failed === 0 && longest < 1_000,
+    what: `${lostAt === undefined ? 'kept' : `lost after ${round(lostAt)}`}, ${outcome}; other locks: ${others.acquired} acquired and released, the longest in ${round(longest)}, ${others.failed} failed`,
+  }
+}
+
+async function behindProxy<T>(
+  { database }: Setting,
+  delay: number,
+  work: (url: URL, proxy: TcpProxy) => Promise<T>,
+): Promise<T> {
+  const proxy = await TcpProxy.listen(Number(database.url.port))
+  proxy.slowDown(delay / 2)
+  const url = new URL(database.url)
+  url.port = String(proxy.port)
+  try {
+    return await work(url, proxy)
+  } finally {
+    await proxy.close()
+  }
+}
+
+/** Bursts of locks beside one that is held, on a database 100 ms away. */
+function bursts(setting: Setting): Promise<Finding> {
+  return behindProxy(setting, 100, async (url) => {
+    const app = await setting.open(url)
+    const held = await app.provider.lock({ name: 'held', lockAtMostFor: '4s' })
+    const keeper = new LockingTaskExecutor(app.provider)
+    let lost: unknown
+    let isAtWork = true
+    await held?.unlock()
+    let end!: () => void
+    const ended = new Promise<void>((resolve) => (end = resolve))
+    const keeping = keeper.executeWithLock(
+      { name: 'held', lockAtMostFor: '4s', keepAlive: true },
+      ({ signal }) => {
+        signal.addEventListener('abort', () => {
+          if (isAtWork) lost = signal.reason
+        })
+        return ended
+      },
+    )
+    const outcomes = new Map<string, number>()
+    const all: Promise<void>[] = []
+    for (let burst = 0; burst < 4; burst++) {
+      for (const each of times(300, (index) => index)) {
+        const run = keeper.executeWithLock(
+          { name: `job ${burst} ${each}`, lockAtMostFor: '1m' },
+          () => undefined,
+        )
+        all.push(
+          run
+            .then(() => 'ran', codeOf)
+            .then((outcome) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)),
+        )
+      }
+      await sleep(2_500)
+    }
+    await Promise.all(all)
+    isAtWork = false
+    end()
+    const kept = await keeping.then(() => 'released', codeOf)
+    await app.provider.drain('10s')
+    const stillHeld = (await app.provider.table.list()).filter((row) => row.held).length
+    await app.close()
+    return {
+      isKept: lost === undefined && kept === 'released' && stillHeld === 0,
+      what: `${lost === undefined ? 'kept' : 'lost'}, ${kept}; of 1200 others ${JSON.stringify(Object.fromEntries(outcomes))}; held for nobody ${stillHeld}`,
+    }
+  })
+}
+
+const codeOf = (error: unknown): string => (error instanceof LockError ? error.code : String(error))
+
+/** Two hundred locks at once, on a distant database. */
+function crowd(setting: Setting): Promise<Finding> {
+  const distance = setting.server === 'postgres' ? 100 : 40
+  return behindProxy(setting, distance, async (url) => {
+    const app = await setting.open(url)
+    const outcomes = new Map<string, number>()
+    const count = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+    const began = performance.now()
+    let message = ''
+    await Promise.all(
+      times(200, async (each) => {
+        try {
+          const lock = await app.provider.lock({ name: `job ${each}`, lockAtMostFor: '1m' })
+          count(lock ? 'acquired' : 'held')
+          await lock?.unlock()
+          count('released')
+        } catch (error) {
+          message ||= (error as Error).message
+          count(codeOf(error))
+        }
+      }),
+    )
+    const took = performance.now() - began
+    await app.close()
+    const isKept = outcomes.get('acquired') === 200 && outcomes.get('released') === 200
+    return {
+      isKept,
+      what: `${distance} ms away: ${JSON.stringify(Object.fromEntries(outcomes))} in ${round(took)}${message && `; ${message}`}`,
+    }
+  })
+}
+
+/** The first five locks of a process, whose connection has fallen silent. */
+function silent(setting: Setting): Promise<Finding> {
+  return behindProxy(setting, 0, async (url, proxy) => {
+    const app = await setting.open(url)
+    await app.query('select 1')
+    proxy.silence()
+    const began = performance.now()
+    const locks = await Promise.allSettled(
+      times(5, (each) => app.provider.lock({ name: `job ${each}`, lockAtMostFor: '1m' })),
+    )
+    const took = performance.now() - began
+    const acquired = locks.filter(({ status }) => status === 'fulfilled').length
+    await Promise.race([app.close().catch(() => undefined), sleep(2_000)])
+    return {
+      isKept: acquired >= (setting.server === 'postgres' ? 4 : 5),
+      what: `${acquired} of 5 acquired in ${round(took)}`,
+    }
+  })
+}
+
+/** A lock in the same turn as synchronous work, during which the server has ended its idle connections. */
+async function turn(setting: Setting): Promise<Finding> {
+  const outcomes = new Map<string, number>()
+  const app = await setting.open()
+  for (let time = 0; time < 20; time++) {
+    const warm = await app.provider.lock({ name: `warm ${time}`, lockAtMostFor: '1m' })
+    await warm?.unlock()
+    await app.query('select 1')
+    const outcome = await new Promise<string>((resolve) => {
+      // From a callback of the network, as a request's handler has it.
+      void app.query('select 1').then(() => {
+        endOtherSessions(setting.database.url.href)
+        const until = performance.now() + 150
+        while (performance.now() < until);
+        app.provider.lock({ name: `job ${time}`, lockAtMostFor: '1m' }).then(
+          () => resolve('acquired'),
+          (error: unknown) => resolve(codeOf(error)),
+        )
+      })
+    })
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+    await app.query('select 1').catch(() => undefined)
+  }
+  await app.close().catch(() => undefined)
+  return { isKept: outcomes.get('acquired') === 20, what: JSON.stringify(Object.fromEntries(outcomes)) }
+}
+
+/** A transaction that the app leaves open in its only connection just before a lock, and rolls back just after it. */
+async function begin({ open }: Setting): Promise<Finding> {
+  const outcomes = new Map<string, number>()
+  const app = await open(undefined, undefined, { max: 1, connectionLimit: 1, useTextProtocol: true })
+  const other = await open()
+  for (let time = 0; time < 100; time++) {
+    const name = `job ${time}`
+    await app.query('begin')
+    const lock = await app.provider.lock({ name, lockAtMostFor: '1m' }).catch(codeOf)
+    await app.query('rollback')
+    const second: Lock | undefined = await other.provider.lock({ name, lockAtMostFor: '1m' })
+    const outcome = typeof lock === 'string' ? lock : lock && second ? 'two holders' : 'one holder'
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+  }
+  await Promise.all([app.close(), other.close()])
+  const kept = (outcomes.get('one holder') ?? 0) + (outcomes.get('INVALID_CLIENT') ?? 0)
+  return { isKept: kept === 100, what: JSON.stringify(Object.fromEntries(outcomes)) }
+}
+
+/** How many connections there are: idle, with one lock, with five hundred. */
+async function connections({ open, database, server }: Setting): Promise<Finding> {
+  const app = await open()
+  const count = async (): Promise<number> => (await idsOf(database.observer, SESSIONS[server].all)).length
+  await app.query('select 1')
+  await sleep(100)
+  const before = await count()
+  const lock = await app.provider.lock({ name: 'one', lockAtMostFor: '1m' })
+  await sleep(1_500)
+  const one = (await count()) - before
+  await lock?.unlock()
+  const many = Promise.all(
+    times(500, async (each) => {
+      const acquired = await app.provider.lock({ name: `job ${each}`, lockAtMostFor: '1m' })
+      await acquired?.unlock()
+    }),
+  )
+  let most = 0
+  let isOver = false
+  void many.catch(() => undefined).finally(() => (isOver = true))
+  while (!(isOver as boolean)) {
+    most = Math.max(most, (await count()) - before)
+    await sleep(20)
+  }
+  await many
+  await sleep(1_500)
+  const idle = (await count()) - before
+  await app.close()
+  return {
+    isKept: one <= 1 && most <= 10 && idle <= 0,
+    what: `with one lock ${one}, with 500 at most ${most}, idle ${idle}`,
+  }
+}
+
+const SCENARIOS = { flood, bursts, crowd, silent, turn, begin, connections }
+type Scenario = keyof typeof SCENARIOS
+
+async function main(args: readonly string[]): Promise<void> {
+  const { values, positionals } = parse(args, {
+    orm: { type: 'string', multiple: true, default: [...ORMS] },
+    way: { type: 'string', default: 'own' },
+    json: { type: 'boolean', default: false },
+  })
+  const known = Object.keys(SCENARIOS) as Scenario[]
+  const wanted = positionals.length > 0 ? positionals.map(oneOf(known)) : known
+  const orms = values.orm.map(oneOf(ORMS))
+  const way = oneOf(WAYS)(values.way)
+  for (const scenario of wanted)
+    for (const server of wantedServers())
+      for (const orm of orms) {
+        const database = await createDatabase(server)
+        const open: Setting['open'] = (url = database.url, options = {}, extra = {}) =>
+          openApp(orm, server, url, 10, options, extra, way)
+        const finding = await SCENARIOS[scenario]({ orm, server, way, database, open })
+        await database.drop()
+        if (!finding.isKept) process.exitCode = 1
+        const line = `${scenario}, ${server}, ${orm}, ${way}: ${finding.isKept ? 'kept' : 'BROKEN'}: ${finding.what}`
+        console.log(values.json ? JSON.stringify({ scenario, server, orm, way, ...finding }) : line)
+      }
+  process.exit()
+}
+
+void runHarness(USAGE, main)
