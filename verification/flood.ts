@@ -23,7 +23,7 @@ import {
 
 const USAGE = `npm run flood -- [SCENARIO …] [--orm TypeORM] [--way own|client|app] [--json]
 
-Scenarios: flood, bursts, crowd, silent, turn, begin, connections; default all of them.
+Scenarios: flood, bursts, crowd, silent, turn, begin, errors, refused, connections; default all of them.
 --way own     connections of the lock's own (the default)
       app     the client's own pool: ownConnections: 0
       client  a client for locks alone, whose pool has two connections
@@ -243,9 +243,10 @@ async function turn(setting: Setting): Promise<Finding> {
 }
 
 /** A transaction that the app leaves open in its only connection just before a lock, and rolls back just after it. */
-async function begin({ open }: Setting): Promise<Finding> {
+async function begin({ open, orm }: Setting): Promise<Finding> {
   const outcomes = new Map<string, number>()
-  const app = await open(undefined, undefined, { max: 1, connectionLimit: 1, useTextProtocol: true })
+  const one = orm === 'Prisma' ? { connectionLimit: 1, adapter: { useTextProtocol: true } } : {}
+  const app = await open(undefined, undefined, { max: 1, ...one })
   const other = await open()
   for (let time = 0; time < 100; time++) {
     const name = `job ${time}`
@@ -259,6 +260,67 @@ async function begin({ open }: Setting): Promise<Finding> {
   await Promise.all([app.close(), other.close()])
   const kept = (outcomes.get('one holder') ?? 0) + (outcomes.get('INVALID_CLIENT') ?? 0)
   return { isKept: kept === 100, what: JSON.stringify(Object.fromEntries(outcomes)) }
+}
+
+/** Three instances of an app, one job a second with a slot, and one with a name of its own: how many errors their ORM logs. */
+async function errors({ open }: Setting): Promise<Finding> {
+  const apps = await Promise.all(times(3, () => open()))
+  let ran = 0
+  const began = Date.now()
+  for (let due = 1; due <= 60; due++) {
+    const slot = began + due * 200
+    await sleep(Math.max(0, slot - Date.now()))
+    const runs = apps.flatMap(({ provider }) =>
+      ['job', `job ${due}`].map(async (name) => {
+        const executor = new LockingTaskExecutor(provider)
+        const result = await executor.executeWithLock({ name, slot, lockAtMostFor: '1m' }, () => sleep(20))
+        if (result.executed) ran++
+      }),
+    )
+    await Promise.all(runs)
+  }
+  const logged = apps.reduce((sum, app) => sum + app.errors(), 0)
+  await Promise.all(apps.map((app) => app.close()))
+  return {
+    isKept: logged === 0 && ran === 120,
+    what: `${logged} errors logged in 60 due times of 2 jobs, ${ran} runs`,
+  }
+}
+
+/** A server without room, a wrong password, a host that swallows connections: what a lock does, and what it leaves behind. */
+async function refused(setting: Setting): Promise<Finding> {
+  const { database } = setting
+  return behindProxy(setting, 0, async (url, proxy) => {
+    const app = await setting.open(url, { timeLimit: '1s' })
+    const handles = () => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length
+    await (await app.provider.lock({ name: 'first', lockAtMostFor: '1m' }))?.unlock()
+    await sleep(1_200)
+    const before = handles()
+    const outcomes = new Map<string, number>()
+    // Each new connection is closed before it is answered.
+    proxy.redirect(1)
+    for (let round = 0; round < 10; round++)
+      await Promise.all(
+        times(100, async (each) => {
+          const outcome = await app.provider
+            .lock({ name: `job ${each}`, lockAtMostFor: '1m' })
+            .then(async (lock) => (await lock?.unlock().catch(() => undefined), 'acquired'), codeOf)
+          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+        }),
+      )
+    await sleep(2_500)
+    const left = handles() - before
+    proxy.redirect(Number(database.url.port))
+    const healed = await app.provider.lock({ name: 'healed', lockAtMostFor: '1m' }).then(
+      () => true,
+      () => false,
+    )
+    await Promise.race([app.close().catch(() => undefined), sleep(2_000)])
+    return {
+      isKept: healed && left <= 0,
+      what: `1000 locks without a server: ${JSON.stringify(Object.fromEntries(outcomes))}; sockets left ${left}; afterwards ${healed ? 'acquired' : 'failed'}`,
+    }
+  })
 }
 
 /** How many connections there are: idle, with one lock, with five hundred. */
@@ -295,7 +357,7 @@ async function connections({ open, database, server }: Setting): Promise<Finding
   }
 }
 
-const SCENARIOS = { flood, bursts, crowd, silent, turn, begin, connections }
+const SCENARIOS = { flood, bursts, crowd, silent, turn, begin, errors, refused, connections }
 type Scenario = keyof typeof SCENARIOS
 
 async function main(args: readonly string[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { DataSource } from 'typeorm'
+import { DataSource, type Logger } from 'typeorm'
 import { prismaLockProvider } from '../src/prisma/prisma-lock-provider'
 import type { SqlLockProvider, SqlLockProviderOptions } from '../src/sql/sql-lock-provider'
 import { createShedLockMigration } from '../src/typeorm/migration'
@@ -29,6 +29,8 @@ export type Way = (typeof WAYS)[number]
 
 /** An app with one ORM. */
 export interface App {
+  /** How many errors its ORM has logged. */
+  readonly errors: () => number
   readonly provider: SqlLockProvider
   /** Runs a statement as the app does. */
   query(statement: string): Promise<unknown>
@@ -80,14 +82,29 @@ export async function openApp(
     return { ...app, provider: ofLocks.provider, close }
   }
   if (way === 'app') options = { ...options, ownConnections: 0 }
+  let logged = 0
+  const count = (): void => {
+    logged++
+  }
+  const errors = (): number => logged
   if (orm === 'TypeORM') {
+    const silent = (): void => undefined
+    const logger: Logger = {
+      logQueryError: count,
+      ...{
+        logQuery: silent,
+        logQuerySlow: silent,
+        logSchemaBuild: silent,
+        logMigration: silent,
+        log: silent,
+      },
+    }
     const dataSource = await new DataSource({
-      type: server,
-      url: url.href,
-      poolSize,
-      extra,
+      ...{ type: server, url: url.href, poolSize, extra, logger },
+      logging: ['error'],
     }).initialize()
     return {
+      errors,
       provider: typeOrmLockProvider(dataSource, options),
       query: (statement) => dataSource.query(statement),
       close: () => dataSource.destroy(),
@@ -96,10 +113,14 @@ export async function openApp(
   const adapter = ADAPTERS.find(({ backends }) => backends.test(server))
   if (!adapter) throw new Error(`Prisma has no adapter for ${server}.`)
   await generateClients()
-  const prisma = await connect(adapter, url.href, { max: poolSize, connectionLimit: poolSize, ...extra })
+  const pool = { max: poolSize, connectionLimit: poolSize, ...extra }
+  const prisma = await connect(adapter, url.href, pool, { log: [{ level: 'error', emit: 'event' }] })
+  prisma.$on?.('error', count)
   const hidesSettings = way === 'own' && server !== 'postgres'
-  const own = hidesSettings && { adapter: (await adapter.make(url.href, { connectionLimit: 1 })) as never }
+  const text = { connectionLimit: 1, adapter: { useTextProtocol: true } }
+  const own = hidesSettings && { adapter: (await adapter.make(url.href, text)) as never }
   return {
+    errors,
     provider: prismaLockProvider(prisma, { ...options, ...own }),
     query: (statement) => prisma.$queryRawUnsafe(statement) as Promise<unknown>,
     close: () => prisma.$disconnect(),

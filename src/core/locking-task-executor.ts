@@ -113,8 +113,12 @@ export class LockingTaskExecutor {
     const event: LockEvent = { name, configuration: request.configuration }
     const run = this.#execute(request, event, task)
     this.#runs.add(run)
-    const result = await run.finally(() => this.#runs.delete(run))
-    return result.executed ? result : reportSkip(result, request, event)
+    try {
+      const result = await run
+      return result.executed ? result : reportSkip(result, request, event)
+    } finally {
+      this.#runs.delete(run)
+    }
   }
 
   async #execute<T>(request: LockRequest, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {

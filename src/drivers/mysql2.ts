@@ -69,7 +69,7 @@ export function openMySqlConnection(
       })
     })
   return opened(connection, connect, {
-    stream: () => connection.stream,
+    wire: connection,
     close: () => connection.end?.(),
     end: () => {
       endMySqlConnection(connection)
@@ -94,7 +94,7 @@ export function endMySqlConnection(connection: object): void {
  * no room for another prepared statement, if the text already contains a literal, or once a statement could not be prepared, all
  * values become literals.
  */
-export function runOnMySql(
+export async function runOnMySql(
   connection: object,
   preparation: Preparation,
   ...[text, values, { parameters }]: Parameters<RunStatement>
@@ -105,9 +105,13 @@ export function runOnMySql(
     parameters.length === values.length &&
     client.execute !== undefined &&
     nameAmong(statementsOn(client), text) !== undefined
-  return preparation.run(() =>
-    isPrepared ? send(client, 'execute', text, values) : send(client, 'query', withValues(text, values), []),
-  )
+  try {
+    return isPrepared
+      ? await send(client, 'execute', text, values)
+      : await send(client, 'query', withValues(text, values), [])
+  } catch (error) {
+    throw preparation.errorOf(error)
+  }
 }
 
 /** Writes the values into the text as literals that every session reads alike. */

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { setImmediate } from 'node:timers'
+import { setImmediate } from 'node:timers/promises'
 import { time } from '../core/internal'
 import type { SqlSession } from '../sql/internal'
 
@@ -13,8 +13,8 @@ export interface OpenConnection<Connection> extends Required<
 }
 
 interface Closing {
-  /** Its socket: TLS replaces it. */
-  readonly stream: () => Partial<Socket> | undefined
+  /** What has its socket, which TLS replaces. */
+  readonly wire: { readonly stream?: Partial<Socket> | undefined }
   /** Says goodbye to the server. */
   readonly close: () => unknown
   /** Closes it even while a statement is under way. */
@@ -32,7 +32,7 @@ export async function opened<
 >(
   connection: Connection,
   connect: () => Promise<void>,
-  { stream, close, end }: Closing,
+  { wire, close, end }: Closing,
 ): Promise<OpenConnection<Connection>> {
   let isOpen = true
   const closed = (): void => {
@@ -42,7 +42,7 @@ export async function opened<
   connection.on?.('end', closed)
   const cancel = time.after(
     CONNECTS_WITHIN,
-    () => stream()?.destroy?.(new Error('timeout: the connection was not opened in time')),
+    () => wire.stream?.destroy?.(new Error('timeout: the connection was not opened in time')),
     false,
   )
   try {
@@ -56,14 +56,14 @@ export async function opened<
   return {
     connection,
     release: async () => {
-      stream()?.unref?.()
-      time.after(CLOSES_WITHIN, () => stream()?.destroy?.(), false)
+      wire.stream?.unref?.()
+      time.after(CLOSES_WITHIN, () => wire.stream?.destroy?.(), false)
       await close()
     },
     end,
-    rest: () => stream()?.unref?.(),
+    rest: () => wire.stream?.unref?.(),
     wake: async () => {
-      stream()?.ref?.()
+      wire.stream?.ref?.()
       await readSockets()
       return isOpen
     },
@@ -75,6 +75,6 @@ export async function opened<
  * the process was frozen, or computed for long. Twice, because the first callback may be due before sockets are read again.
  */
 export async function readSockets(): Promise<void> {
-  await new Promise((resolve) => void setImmediate(resolve))
-  await new Promise((resolve) => void setImmediate(resolve))
+  await setImmediate()
+  await setImmediate()
 }

@@ -96,7 +96,7 @@ export function openPgClient({ Client, options }: PgPoolLike): Promise<OpenConne
     await options?.onConnect?.(client)
   }
   return opened(client, connect, {
-    stream: () => client.connection?.stream,
+    wire: client.connection ?? {},
     close: () => client.end?.(),
     end: () => {
       endPgClient(client)
@@ -127,13 +127,16 @@ export async function runOnPg(
   // Only statements about a single lock are sent often.
   const isNamed = preparation.isOn && parameters.includes('name')
   const name = isNamed ? nameAmong(state.names, text) : undefined
-  const { rows, rowCount } = await preparation.run(() => client.query({ name, text, values }))
-  if (state.isUncertain as boolean)
-    throw new DriverError(
-      NOT_REPLICATED,
-      'the wait for the synchronous standby was cancelled, so a failover may lose the row',
-    )
-  return { rows, changed: rowCount }
+  try {
+    const { rows, rowCount } = await client.query({ name, text, values })
+    if (!(state.isUncertain as boolean)) return { rows, changed: rowCount }
+  } catch (error) {
+    throw preparation.errorOf(error)
+  }
+  throw new DriverError(
+    NOT_REPLICATED,
+    'the wait for the synchronous standby was cancelled, so a failover may lose the row',
+  )
 }
 
 interface ClientState {

@@ -5,7 +5,6 @@ import {
   type Driver,
   type Sql,
   type SqlClient,
-  type SqlRow,
   type SqlSession,
   type SqlValues,
   type StatementResult,
@@ -121,7 +120,7 @@ class RenderingSession implements SqlSession {
       if (wants === 'changed') return result
       // mssql returns no rows for a batch without a result.
       const { rows = [] } = result as Partial<StatementResult>
-      return { rows: rows.map(withoutBytes) }
+      return { rows: driver.read ? rows.map(driver.read) : rows }
     } catch (error) {
       throw asDriverError(driver, error, true)
     }
@@ -163,14 +162,4 @@ function withLiterals(
     return written.sql
   })
   return [text, values]
-}
-
-/** Turns bytes into strings, because a session of MySQL returns bytes after `set names binary`. A lock reads no other bytes. */
-function withoutBytes(row: SqlRow): SqlRow {
-  if (!Object.values(row).some((value) => ArrayBuffer.isView(value))) return row
-  const read = (value: unknown): unknown =>
-    ArrayBuffer.isView(value)
-      ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
-      : value
-  return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, read(value)]))
 }

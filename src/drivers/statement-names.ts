@@ -8,19 +8,15 @@ import { DriverError, NOT_PREPARED } from '../sql/internal'
 export class Preparation {
   constructor(public isOn: boolean) {}
 
-  /** @throws DriverError `NOT_PREPARED`: the statement was not executed, and is sent again */
-  async run<T>(send: () => Promise<T>): Promise<T> {
-    try {
-      return await send()
-    } catch (error) {
-      if (!isNotPrepared(error)) throw error
-      if (this.isOn)
-        warn(
-          `shedlock-orm sends its statements unprepared from now on, because one could not be prepared: ${(error as Error).message} – they work, but take longer. Behind a pooler of PostgreSQL, set namedStatements: false.`,
-        )
-      this.isOn = false
-      throw new DriverError(NOT_PREPARED, error)
-    }
+  /** @returns what to throw for the error of a statement; `NOT_PREPARED`: it was not executed, and is sent again */
+  errorOf(error: unknown): unknown {
+    if (!isNotPrepared(error)) return error
+    if (this.isOn)
+      warn(
+        `shedlock-orm sends its statements unprepared from now on, because one could not be prepared: ${(error as Error).message} – they work, but take longer. Behind a pooler of PostgreSQL, set namedStatements: false.`,
+      )
+    this.isOn = false
+    return new DriverError(NOT_PREPARED, error)
   }
 }
 

@@ -16,8 +16,7 @@ export function prismaSqlClient(dialect: DialectName, use: UseClient): SqlClient
 
 /** How Prisma, or an adapter below it, writes placeholders and reports errors. */
 export function driverOf(dialect: DialectName): Driver {
-  const { inAscii, settled } = drivers[dialect]
-  return { placeholder: placeholderOf(dialect), inAscii, settled, ...errorsOf(dialect) }
+  return { ...drivers[dialect], placeholder: placeholderOf(dialect), ...errorsOf(dialect) }
 }
 
 export async function runRaw(

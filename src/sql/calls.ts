@@ -81,7 +81,7 @@ export class Attempt {
     private readonly client: SqlClient,
     private readonly dialect: Counting,
     readonly lockName?: string | undefined,
-    private readonly isInTheWay?: (attempt: Attempt) => Promise<boolean> | false,
+    private readonly isInTheWay?: (attempt: Attempt) => Promise<boolean>,
     private readonly connect = () => client.connect(),
   ) {}
 
@@ -241,7 +241,7 @@ export async function callDatabase<T>(
     const more = grace(deadline, database.timeLimit)
     if (more > 0) deadline = time.now() + more
   }
-  prolong()
+  if (time.now() > deadline) prolong()
   const margin = Math.min(SHORTEST_ATTEMPT, (deadline - time.now()) / 4)
   // How long an attempt waits for what is in the way until the server ends the wait. One that is cut short would cost its session.
   let wait = 0
@@ -312,7 +312,9 @@ export async function attemptWithin<T>(
     limit = Math.min(limit, last)
   }
   // A statement without an answer may wait for the table on the server. What comes after it must not wait there, too.
-  const isInTheWay = (current: Attempt) => pool.isSilent && database.isLockedByOthers(current)
+  const isInTheWay = pool.isSilent
+    ? (current: Attempt): Promise<boolean> => database.isLockedByOthers(current)
+    : undefined
   const attempt = new Attempt(client, dialect, lockName, isInTheWay, () => sessions.connect(turn))
   const row = `${database.tableKey} ${lockName}`
   const mayEndSilent = (): boolean => pool.mayEndSilent(row)

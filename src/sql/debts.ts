@@ -152,7 +152,7 @@ export class Debts {
 
   end(): void {
     this.#acquiring--
-    this.#settle()
+    if (!this.isOpen) this.#settle()
   }
 
   add(settlement: Settlement): void {

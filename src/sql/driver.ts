@@ -16,6 +16,8 @@ export interface Driver {
    * migration, and that it returns all rows. Default: the session's settings hold.
    */
   readonly settled?: ((text: string) => string) | undefined
+  /** Converts a row that the driver returned. Default: it stays. */
+  readonly read?: ((row: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>) | undefined
   /**
    * Returns the server's code for an error of this driver, as a string.
    *

@@ -130,18 +130,16 @@ export class LockRow implements Acquisition {
     const ended = time.now()
     const thrown = why === undefined ? undefined : describeFailure(why, this.recordMessages)
     const error = thrown ?? (this.lease.remaining() > 0 ? undefined : LOST)
-    const send = (attempt: Attempt): Promise<number> => {
-      if (outcome === 'unused') return this.#release(attempt)
+    const release = async (attempt: Attempt): Promise<number> => {
+      if (outcome === 'unused') return this.#checked(attempt, await this.#release(attempt))
+      // A release that keeps nothing ends the lease by the holder's clock, if the session has another one.
+      if (this.#atLeast.remaining() > 0) await this.#examine(attempt)
       const keepFor = Math.ceil(this.#atLeast.remaining())
       // The database keeps the row no longer than its lease, which started before the answer arrived; `#atLeast` started after it.
       const isKeptFor = Math.min(keepFor, this.lease.remaining() + CLOCK_STEP)
       const heldFor = isKeptFor + time.now() - ended
-      return this.#release(attempt, { outcome, ranFor: ended - this.#acquired, keepFor, heldFor, error })
-    }
-    const release = async (attempt: Attempt) => {
-      // A release that keeps nothing ends the lease by the holder's clock, if the session has another one.
-      if (outcome !== 'unused' && this.#atLeast.remaining() > 0) await this.#examine(attempt)
-      return this.#checked(attempt, await send(attempt))
+      const run = { outcome, ranFor: ended - this.#acquired, keepFor, heldFor, error }
+      return this.#checked(attempt, await this.#release(attempt, run))
     }
     try {
       await this.table.call({

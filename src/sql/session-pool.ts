@@ -87,7 +87,7 @@ export class SessionPool {
       this.#turnTakes += (took - this.#turnTakes) / 4
       this.#isWaitingForLocks = isConflict && took >= LONG_WAIT
     }
-    this.#next()
+    if (this.#waiting.length > 0) this.#next()
   }
 
   /** How many calls wait for a turn. */
@@ -116,8 +116,8 @@ export class SessionPool {
       : (length * this.#turnTakes) / turns > turn.timeLimit / 2
   }
 
-  #opens({ client, most }: Pick<Turn, 'client' | 'most'>): boolean {
-    return client.open !== undefined && most > 0 && time.now() >= this.#opensAgain
+  #opens({ client, most }: Turn): boolean {
+    return client.open !== undefined && most > 0 && (this.#opensAgain === 0 || time.now() >= this.#opensAgain)
   }
 
   /** Returns a session for the turn: an idle one, a new one, or one of the client's pool. */
@@ -127,9 +127,10 @@ export class SessionPool {
     const unusable = precedence === 'acquisition' ? client.unusable?.() : undefined
     if (unusable) throw unusable
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
-      // A process that stood still may find its connections dead. A call that keeps a lock can be repeated, so it uses the one that stayed.
-      if ((precedence === 'held' || idle.idleFor() <= IDLE) && (await idle.wake())) return idle
-      this.#close(idle)
+      // A process that stood still may find its connections dead. What is not an acquisition can be repeated, so it uses the one that stayed.
+      const isFresh = time.now() - idle.since <= IDLE
+      if ((isFresh || precedence !== 'acquisition') && (await idle.wake?.()) !== false) return idle
+      void idle.close()
     }
     if (this.#opens(turn) && this.#open < most) {
       this.#open++
@@ -158,25 +159,24 @@ export class SessionPool {
 
   letGo(lock: { readonly lease: Lease }): void {
     this.#held.delete(lock)
-    this.closeIdle()
+    // The app needs its own.
+    if (this.#idle[0]?.isOwn === false) this.closeIdle()
   }
 
   /** Closes the connections that have been idle for as long as this, but leaves one while a lock is held. @param least in milliseconds */
   closeIdle(least = IDLE): void {
     this.#cancelTimer?.()
+    this.#cancelTimer = undefined
     for (const lock of this.#held) if (lock.lease.remaining() === 0) this.#held.delete(lock)
     const kept = this.#held.size > 0 ? 1 : 0
-    while (this.#idle.length > kept && this.#untilClosed(least) <= 0) this.#close(this.#idle.shift())
-    if (this.#idle.length === 0) return
-    const leases = [...this.#held].map(({ lease }) => lease.remaining())
-    const wait = this.#idle.length > kept ? this.#untilClosed(least) : Math.min(...leases)
-    this.#cancelTimer = time.after(Math.ceil(wait), this.#closeDue, false)
-  }
-
-  /** How long the connection that has been idle for the longest time may stay, in milliseconds. */
-  #untilClosed(least: number): number {
-    const [oldest] = this.#idle
-    return oldest ? (oldest.isOwn ? least - oldest.idleFor() : 0) : 0
+    for (let [oldest] = this.#idle; oldest; [oldest] = this.#idle) {
+      const left = oldest.isOwn ? oldest.since + least - time.now() : 0
+      if (left > 0 || this.#idle.length <= kept) {
+        this.#cancelTimer = time.after(left > 0 ? Math.ceil(left) : IDLE, this.#closeDue, false)
+        return
+      }
+      void this.#idle.shift()?.close()
+    }
   }
 
   readonly #closeDue = (): void => {
@@ -185,11 +185,7 @@ export class SessionPool {
 
   readonly #giveBack = (session: PooledSession): void => {
     this.#idle.push(session)
-    this.closeIdle()
-  }
-
-  #close(session: PooledSession | undefined): void {
-    void session?.close()
+    if (!this.#cancelTimer || !session.isOwn) this.closeIdle()
   }
 
   readonly #closed = (): void => {
@@ -200,8 +196,11 @@ export class SessionPool {
 
 /** A session that stays open between two calls. */
 class PooledSession implements SqlSession {
+  readonly execute: SqlSession['execute']
+  readonly wake: SqlSession['wake']
   readonly end: SqlSession['end']
-  #idleSince = 0
+  /** Since when it is idle, on the monotonic clock. */
+  since = 0
 
   /** @param isOwn whether it is a connection of our own, and not one of the client's pool */
   constructor(
@@ -210,27 +209,15 @@ class PooledSession implements SqlSession {
     private readonly giveBack: (session: PooledSession) => void,
     private readonly closed: () => void,
   ) {
+    this.execute = session.execute.bind(session)
+    this.wake = session.wake?.bind(session)
     this.end = session.end && (() => this.#leave(session.end))
-  }
-
-  execute(...statement: Parameters<SqlSession['execute']>): ReturnType<SqlSession['execute']> {
-    return this.session.execute(...statement)
   }
 
   release(): void {
     this.session.rest?.()
-    this.#idleSince = time.now()
+    this.since = time.now()
     this.giveBack(this)
-  }
-
-  /** @returns in milliseconds */
-  idleFor(): number {
-    return time.now() - this.#idleSince
-  }
-
-  /** Lets the session be used again. @returns whether it is still open, as far as its driver knows */
-  async wake(): Promise<boolean> {
-    return (await this.session.wake?.()) ?? true
   }
 
   /** Closes it, or returns it to the client's pool. Never rejects. */

@@ -257,18 +257,24 @@ function runOn(
   return async (...statement) => {
     const [text, values] = statement
     const started = Date.now()
-    log(() => logger?.logQuery(text, values))
+    log(logger, 'logQuery', text, values)
     const result = (await run?.(connection, preparation, ...statement)) ?? { rows: [] }
     const duration = Date.now() - started
     const { maxQueryExecutionTime: limit } = options
-    if (limit && duration > limit) log(() => logger?.logQuerySlow(duration, text, values))
+    if (limit && duration > limit) log(logger, 'logQuerySlow', duration, text, values)
     return result
   }
 }
 
-function log(write: () => unknown): void {
+type Logger = NonNullable<DataSourceLike['logger']>
+
+function log<Method extends keyof Logger>(
+  logger: Logger | undefined,
+  method: Method,
+  ...all: Parameters<Logger[Method]>
+): void {
   try {
-    write()
+    ;(logger?.[method] as ((...args: unknown[]) => unknown) | undefined)?.call(logger, ...all)
   } catch (error) {
     warn(error)
   }

@@ -9,6 +9,7 @@ import type { ShedLockClient, ShedLockExtension } from '../../src/prisma/prisma-
  */
 export interface TestClient extends PrismaClientLike {
   $disconnect(): Promise<void>
+  $on?(event: 'error', listener: () => void): void
   $extends(extension: (client: PrismaClientLike) => ShedLockExtension): TestClient & ShedLockClient
   $extends(extension: object): TestClient
 }
@@ -93,11 +94,12 @@ export async function connect(
   adapter: Adapter,
   url: string,
   options: Readonly<Record<string, unknown>> = {},
+  more: object = {},
 ): Promise<TestClient> {
   const { PrismaClient } = (await import(`./generated/${adapter.provider}/client.ts`)) as {
     PrismaClient: new (options: object) => TestClient
   }
   // Prisma's own limits, of 2 and 5 seconds, would end transactions on a busy machine.
   const transactionOptions = { maxWait: 30_000, timeout: 30_000 }
-  return new PrismaClient({ adapter: await adapter.make(url, options), transactionOptions })
+  return new PrismaClient({ adapter: await adapter.make(url, options), transactionOptions, ...more })
 }

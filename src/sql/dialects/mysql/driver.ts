@@ -41,8 +41,21 @@ const MYSQL_SETTINGS = `/*+ SET_VAR(lock_wait_timeout=1) SET_VAR(${NO_LIMIT}) */
 /** What does not wait for a row either, or for a gap between rows. A guard does, as the statements of its transaction. */
 const UNWAITING = /^insert\b| for update nowait\b/
 
+type Row = Readonly<Record<string, unknown>>
+
+/** Turns bytes into strings, because a session returns bytes after `set names binary`. A lock reads no other bytes. */
+function withoutBytes(row: Row): Row {
+  if (!Object.values(row).some((value) => ArrayBuffer.isView(value))) return row
+  const read = (value: unknown): unknown =>
+    ArrayBuffer.isView(value)
+      ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
+      : value
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, read(value)]))
+}
+
 /** mysql2 and mariadb. */
 export const mysqlDriver: Driver = {
+  read: withoutBytes,
   placeholder: () => '?',
   // Not convert(unhex(?) using utf8mb4), whose collation has the same rank as that of a column, whereas that of a literal or a
   // bound value yields. A column in another collation could not be compared with it (error 1267), and a key in latin1 would not be
