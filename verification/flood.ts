@@ -5,7 +5,7 @@ import type { Lock } from '../src/core/lock'
 import type { SqlLockProviderOptions } from '../src/sql/sql-lock-provider'
 import { idsOf, endOtherSessions, SESSIONS } from '../test/backends/server-sessions'
 import { TcpProxy } from '../test/backends/tcp-proxy'
-import { oneOf, parse, runHarness } from './options'
+import { number, oneOf, parse, runHarness } from './options'
 import {
   createDatabase,
   openApp,
@@ -21,9 +21,9 @@ import {
 
 // What a lock has to wait for besides its database: the app's own queries, other locks, dead connections, and what the app left behind.
 
-const USAGE = `npm run flood -- [SCENARIO …] [--orm TypeORM] [--way own|client|app] [--json]
+const USAGE = `npm run flood -- [SCENARIO …] [--orm TypeORM] [--way own|client|app] [--seconds 10] [--json]
 
-Scenarios: flood, bursts, crowd, silent, turn, begin, errors, refused, connections; default all of them.
+Scenarios: flood, bursts, crowd, silent, turn, begin, errors, refused, limit, connections; default all of them.
 --way own     connections of the lock's own (the default)
       app     the client's own pool: ownConnections: 0
       client  a client for locks alone, whose pool has two connections
@@ -34,6 +34,7 @@ interface Setting {
   readonly server: ServerName
   readonly way: Way
   readonly database: OwnDatabase
+  readonly seconds: number
   /** Opens an app whose locks go the way. */
   readonly open: (url?: URL, options?: SqlLockProviderOptions, extra?: object) => Promise<App>
 }
@@ -167,6 +168,11 @@ const codeOf = (error: unknown): string => (error instanceof LockError ? error.c
 function crowd(setting: Setting): Promise<Finding> {
   const distance = setting.server === 'postgres' ? 100 : 40
   return behindProxy(setting, distance, async (url) => {
+    // As with jobs that have run before.
+    const near = await setting.open()
+    for (const name of times(200, (each) => `job ${each}`))
+      await (await near.provider.lock({ name, lockAtMostFor: '1m' }))?.unlock()
+    await near.close()
     const app = await setting.open(url)
     const outcomes = new Map<string, number>()
     const count = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
@@ -323,6 +329,55 @@ async function refused(setting: Setting): Promise<Finding> {
   })
 }
 
+/** A user who may have as many connections as the app's pool, which is full or half full: how many of the app's queries are refused. */
+async function limit({ open, database: { url, observer }, server, seconds }: Setting): Promise<Finding> {
+  const name = `limited_${process.pid}`
+  const account = server === 'postgres' ? name : `'${name}'@'%'`
+  const statements =
+    server === 'postgres'
+      ? [`create role ${name} login connection limit 10`, `grant all on shedlock to ${name}`]
+      : [`create user ${account} with max_user_connections 10`, `grant all on *.* to ${account}`]
+  for (const statement of statements) await observer.query(statement)
+  const limited = new URL(url)
+  limited.username = name
+  const counts: string[] = []
+  for (const load of [10, 5]) {
+    const app = await open(limited)
+    const until = performance.now() + seconds * 1_000
+    const count = { queries: 0, refused: 0, acquired: 0, failed: 0 }
+    const work = async (): Promise<void> => {
+      while (performance.now() < until) {
+        await app.query(QUERY[server]).then(
+          () => count.queries++,
+          () => count.refused++,
+        )
+        // The pool lends its connections again and again, and sometimes all of them.
+        if (load === 5 && Math.random() < 0.02)
+          await Promise.allSettled(times(10, () => app.query(QUERY[server]).catch(() => count.refused++)))
+      }
+    }
+    const locking = async (): Promise<void> => {
+      for (let each = 0; performance.now() < until; each++) {
+        await sleep(1_000)
+        await app.provider.lock({ name: `job ${each}`, lockAtMostFor: '1m' }).then(
+          async (lock) => (count.acquired++, lock?.unlock()),
+          () => count.failed++,
+        )
+      }
+    }
+    // The worst case: the lock's connection comes first.
+    const held = await app.provider.lock({ name: 'held', lockAtMostFor: '1h' })
+    await Promise.all([...times(load, work), locking()])
+    await held?.unlock()
+    await app.provider.drain()
+    await app.close()
+    counts.push(`${load} of 10 connections in use: ${JSON.stringify(count)}`)
+  }
+  await observer.query(server === 'postgres' ? `drop owned by ${name}` : `drop user ${account}`)
+  if (server === 'postgres') await observer.query(`drop role ${name}`)
+  return { isKept: counts.every((count) => count.includes('"failed":0')), what: counts.join('; ') }
+}
+
 /** How many connections there are: idle, with one lock, with five hundred. */
 async function connections({ open, database, server }: Setting): Promise<Finding> {
   const app = await open()
@@ -357,13 +412,14 @@ async function connections({ open, database, server }: Setting): Promise<Finding
   }
 }
 
-const SCENARIOS = { flood, bursts, crowd, silent, turn, begin, errors, refused, connections }
+const SCENARIOS = { flood, bursts, crowd, silent, turn, begin, errors, refused, limit, connections }
 type Scenario = keyof typeof SCENARIOS
 
 async function main(args: readonly string[]): Promise<void> {
   const { values, positionals } = parse(args, {
     orm: { type: 'string', multiple: true, default: [...ORMS] },
     way: { type: 'string', default: 'own' },
+    seconds: { type: 'string', default: '10' },
     json: { type: 'boolean', default: false },
   })
   const known = Object.keys(SCENARIOS) as Scenario[]
@@ -376,7 +432,14 @@ async function main(args: readonly string[]): Promise<void> {
         const database = await createDatabase(server)
         const open: Setting['open'] = (url = database.url, options = {}, extra = {}) =>
           openApp(orm, server, url, 10, options, extra, way)
-        const finding = await SCENARIOS[scenario]({ orm, server, way, database, open })
+        const finding = await SCENARIOS[scenario]({
+          orm,
+          server,
+          way,
+          database,
+          seconds: number(values.seconds),
+          open,
+        })
         await database.drop()
         if (!finding.isKept) process.exitCode = 1
         const line = `${scenario}, ${server}, ${orm}, ${way}: ${finding.isKept ? 'kept' : 'BROKEN'}: ${finding.what}`

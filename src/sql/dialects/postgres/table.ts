@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../sql'
-import type { TableDialect } from '../../table/dialect'
+import { FEW_CONNECTIONS, type TableDialect } from '../../table/dialect'
 
 /**
  * The schemas of the search path with which the connection began, in their order: the app may have left another path, or another
@@ -99,6 +99,15 @@ export const postgresTable: TableDialect = {
   // Locking the row has given the transaction a number.
   isInTransaction: sql`select (pg_catalog.txid_current_if_assigned() is not null)::int as is_open`,
   settings: [
+    {
+      ...FEW_CONNECTIONS,
+      read: sql`
+        select concat(case when most - used < 20 then 'few left: ' end, used, ' of ', most, ' in use') from (
+          select count(*) filter (where backend_type = 'client backend') as used, least(
+            current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
+            (select nullif(rolconnlimit, -1) from pg_catalog.pg_roles where rolname = current_user)) as most
+          from pg_catalog.pg_stat_activity) shedlock_connections`,
+    },
     {
       name: 'read-only server',
       read: sql`select current_setting('transaction_read_only')`,
