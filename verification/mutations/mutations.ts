@@ -116,7 +116,7 @@ export const mutations: readonly Mutation[] = [
     rule: 3,
     breaks: 'the owner is the process, not the acquisition',
     file: 'src/sql/owner.ts',
-    find: 'return `${lockedBy}/${random.slice(0, 14)}8${random.slice(15, 19)}${NAMESPACE}${random.slice(23, 30)}${number}`',
+    find: 'return `${lockedBy}/${random.slice(0, 14)}8${random.slice(15, 19)}${where}${random.slice(23, 30)}${number}`',
     replace: 'return random && lockedBy',
     tests: SUITE,
     backend: 'sqlite',
