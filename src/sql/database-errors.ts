@@ -123,11 +123,13 @@ export function databaseError(
   { lockName }: Pick<CallLimits, 'lockName'>,
   isDenied = false,
 ): LockError {
-  const { code, message, cause } = driverErrorOf(error)
-  const what =
-    code === undefined
-      ? `The connection to the database failed during a statement for ${subject(lockName)}`
-      : `The database answered a statement for ${subject(lockName)} with error ${code}`
+  const { code, message, sent, cause } = driverErrorOf(error)
+  const statement = `a statement for ${subject(lockName)}`
+  const what = !sent
+    ? `The connection to the database failed, before ${statement} was sent`
+    : code === undefined
+      ? `The client ended ${statement} without an answer of the database`
+      : `The database answered ${statement} with error ${code}`
   const advice = isDenied
     ? ' – grant this user select, insert and update on the lock table; provider.table.check() shows the SQL.'
     : ''

@@ -122,7 +122,7 @@ export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
     error: noAnswerError,
   },
   unanswered: {
-    when: 'the connection broke during the statement, so its outcome is unknown',
+    when: 'the connection broke, or the client threw an error of its own, so the outcome is unknown',
     repeat: 'if harmless',
     interval: 'growing',
     session: 'end sparingly',

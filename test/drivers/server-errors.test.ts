@@ -126,7 +126,7 @@ describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) =>
 
   it.each(unknown.map(titled))('may have written before error $title', async (fault) => {
     await raiseError(fault)
-    await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR', 'The connection to the database failed'))
+    await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR', 'without an answer of the database'))
   })
 
   for (const [message, code, reported] of poolerErrors)
