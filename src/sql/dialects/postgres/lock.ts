@@ -128,6 +128,7 @@ export const postgres: LockDialect = {
     '40P01': 'deadlock_detected: this session was chosen to give way',
     '55P03': 'lock_not_available: another session keeps the row or the table',
     '53300': 'too_many_connections: the server, the database or this user has no room for another connection',
+    '25P04': 'transaction_timeout: it is set (PostgreSQL 17), and shorter than our wait for the table',
     '57014': 'query_canceled: statement_timeout is set, or an operator has cancelled the statement',
   },
   readOnlyErrors: {
