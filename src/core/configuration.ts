@@ -146,7 +146,7 @@ const UNFINISHED: readonly (readonly [what: string, cure: string, ...methods: st
   ['a query', 'return the promise of its execute()', 'execute'],
   ['a process', 'return a promise of its end', 'kill', 'unref'],
   ['a worker', 'return a promise of its end', 'terminate', 'postMessage'],
-  ['a timer', 'return a promise, as setTimeout of node:timers/promises does', 'refresh', 'hasRef'],
+  ['a timer', 'return a promise of node:timers/promises', 'refresh', 'hasRef'],
 ]
 
 /**

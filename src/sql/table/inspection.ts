@@ -95,8 +95,9 @@ function otherSchema(
 
 /** Tests the privileges with statements that touch no row. */
 async function privileges(inspected: Inspected): Promise<TableFinding[]> {
-  const { attempt, table } = inspected
+  const { attempt, dialect, table } = inspected
   const { lockUntil, lockedAt, lockedBy } = table
+  const { fileAccess } = dialect.table
   const nothing = sql`where 1 = 0`
   const select = sql`select ${columns(table)} from ${table.table} ${nothing}`
   const insert = sql`insert into ${table.table} (${columns(table)}) ${select}`
@@ -105,12 +106,19 @@ async function privileges(inspected: Inspected): Promise<TableFinding[]> {
     ...(await refusal(inspected, 'select on', () => attempt.query(select, {}))),
     ...(await refusal(inspected, 'insert on', () => attempt.execute(insert, {}, 'changed'))),
     ...(await refusal(inspected, 'update on', () => attempt.execute(update, {}, 'changed'))),
+    ...(await refusal(inspected, 'to write', async () => {
+      if (fileAccess)
+        await attempt.execute(fileAccess.write(table), {}, 'changed').catch((error: unknown) => {
+          answered(error)
+          if (fileAccess.refused.test(String(error))) throw error
+        })
+    })),
   ]
 }
 
 async function refusal(
   inspected: Inspected,
-  what: 'to describe' | 'select on' | 'insert on' | 'update on',
+  what: 'to describe' | 'select on' | 'insert on' | 'update on' | 'to write',
   ask: () => Promise<unknown>,
 ): Promise<TableFinding[]> {
   const { dialect, table } = inspected
@@ -126,7 +134,8 @@ async function refusal(
           ? READ_ONLY_ADVICE
           : what === 'to describe'
             ? 'check whether the client connects to the right database.'
-            : 'look for what was added to the table.'
+            : (what === 'to write' && dialect.table.fileAccess?.advice) ||
+              'look for what was added to the table.'
       return [finding('REFUSED', 'error', `${refused} – ${advice}`)]
     }
     const grantee = (await answer(inspected, dialect.table.grantee)) ?? 'the_user'

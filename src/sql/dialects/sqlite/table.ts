@@ -1,3 +1,4 @@
+import { columns } from '../../expressions'
 import { sql } from '../../sql'
 import type { TableDialect } from '../../table/dialect'
 
@@ -20,6 +21,14 @@ export const sqliteTable: TableDialect = {
 
   database: sql`(select file from pragma_database_list where name = 'main')`,
   denied: [],
+  fileAccess: {
+    // The journal is opened for the first row, and the second one overflows.
+    write: (table) => sql`
+      insert into ${table.table} (${columns(table)})
+      select column1, column1, column1, abs(-9223372036854775807 - column1) from (values (0), (1))`,
+    refused: /readonly|unable to open/,
+    advice: 'let this user write the file and create others in its folder, as SQLite does for each write.',
+  },
   // SQLite refuses this pragma in a transaction, and otherwise ignores it for temporary tables.
   failsInTransaction: sql`pragma temp.synchronous = 2`,
 }
