@@ -21,7 +21,7 @@ import { raw, sql, type Sql } from '../../sql'
  */
 const COMMITS = sql`(select case when pg_catalog.txid_current_if_assigned() is null
   and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second'
-  then true else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end)`
+  then true else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end)`
 
 /**
  * A condition of a write: whether no other session has locked the row. Its lock is the one that an update takes. Unlike `nowait`, it is
