@@ -125,12 +125,12 @@ export function readOnlyError(error: unknown, { lockName }: CallLimits): LockErr
 /**
  * Creates the error for anything else that the server or the connection reported.
  *
- * @param isDenied whether the user of this connection lacks a privilege
+ * @param privileges which ones to grant, if the user of this connection lacks one
  */
 export function databaseError(
   error: unknown,
   { lockName }: Pick<CallLimits, 'lockName'>,
-  isDenied = false,
+  privileges = '',
 ): LockError {
   const { code, message, sent, cause } = driverErrorOf(error)
   const statement = `a statement for ${subject(lockName)}`
@@ -139,9 +139,7 @@ export function databaseError(
     : code === undefined
       ? `The client ended ${statement} without an answer of the database`
       : `The database answered ${statement} with error ${code}`
-  const advice = isDenied
-    ? ' – grant this user select, insert and update on the lock table; provider.table.check() shows the SQL.'
-    : ''
+  const advice = privileges && ` – ${privileges}`
   return new LockError('DATABASE_ERROR', `${what}: ${message}${advice}`, { lockName, cause })
 }
 
