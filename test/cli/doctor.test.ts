@@ -48,6 +48,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
     await dataSource.runMigrations()
     const { status, stdout } = await runCli(['doctor', '--url', url])
     expect(stdout).toMatch(/^ok +place: table .*\nok +table: /)
+    expect(stdout).toContain(`time zones: Node.js has the data ${process.versions['tz'] ?? ''}`)
     expect(stdout).toMatch(/\n0 errors, 0 warnings\n$/)
     expect(status).toBe(0)
   })
