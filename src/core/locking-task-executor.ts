@@ -115,7 +115,12 @@ export class LockingTaskExecutor {
     const event: LockEvent = { name, configuration: request.configuration }
     const run = this.#execute(request, event, task)
     this.#runs.add(run)
-    const result = await run.finally(() => this.#runs.delete(run))
+    let result: TaskResult<T>
+    try {
+      result = await run
+    } finally {
+      this.#runs.delete(run)
+    }
     return result.executed ? result : reportSkip(result, request, event)
   }
 
