@@ -79,13 +79,14 @@ export function pauseOwner(lockName: string, pausedBy: string, reason: string): 
   return parseOwner(`${PAUSE}${pausedBy}: ${reason}`, what, lockName)
 }
 
+/** In place of `MACHINE` outside of Linux, and for owners that do not begin with the default `lockedBy`. */
+const UNKNOWN = '0000'
 /**
- * Identifies this machine since its last start, and the PID namespace: machines may share a host name, as containers of one pod do, but
- * do not see each other's processes. `UNKNOWN` outside of Linux.
+ * Identifies this machine since its last start, and the PID namespace: machines and the containers of a pod may share a host name, but do
+ * not see each other's processes.
  *
  * @see https://man7.org/linux/man-pages/man7/pid_namespaces.7.html
  */
-const UNKNOWN = '0000'
 const MACHINE = machine()
 
 function machine(): string {
@@ -100,7 +101,7 @@ function machine(): string {
   }
 }
 
-/** Only its number is certain to be that of a process. */
+/** A number in another `lockedBy` may be that of an instance, not of a process. */
 const DEFAULT_LOCKED_BY = defaultLockedBy()
 /** Of this process. */
 let acquisitions = 0

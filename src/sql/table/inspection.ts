@@ -97,7 +97,6 @@ function otherSchema(
 async function privileges(inspected: Inspected): Promise<TableFinding[]> {
   const { attempt, dialect, table } = inspected
   const { lockUntil, lockedAt, lockedBy } = table
-  const { fileAccess } = dialect.table
   const select = sql`select ${columns(table)} from ${table.table} where 1 = 0`
   // Also evaluates the condition of each write, which may fail.
   const nothing = dialect.commits
@@ -109,19 +108,33 @@ async function privileges(inspected: Inspected): Promise<TableFinding[]> {
     ...(await refusal(inspected, 'select on', () => attempt.query(select, {}))),
     ...(await refusal(inspected, 'insert on', () => attempt.execute(insert, {}, 'changed'))),
     ...(await refusal(inspected, 'update on', () => attempt.execute(update, {}, 'changed'))),
-    ...(await refusal(inspected, 'to write', async () => {
-      if (fileAccess)
-        await attempt.execute(fileAccess.write(table), {}, 'changed').catch((error: unknown) => {
-          answered(error)
-          if (fileAccess.refused.test(String(error))) throw error
-        })
-    })),
+    ...(await unwritableFile(inspected)),
   ]
+}
+
+async function unwritableFile({ attempt, dialect, table }: Inspected): Promise<TableFinding[]> {
+  const { fileAccess } = dialect.table
+  if (!fileAccess) return []
+  try {
+    await attempt.execute(fileAccess.write(table), {}, 'changed')
+  } catch (error) {
+    answered(error)
+    const { message } = error as DriverError
+    if (fileAccess.refused.test(message))
+      return [
+        finding(
+          'REFUSED',
+          'error',
+          `The database refuses to write table '${title(table.names)}': ${message} – ${fileAccess.advice}`,
+        ),
+      ]
+  }
+  return []
 }
 
 async function refusal(
   inspected: Inspected,
-  what: 'to describe' | 'select on' | 'insert on' | 'update on' | 'to write',
+  what: 'to describe' | 'select on' | 'insert on' | 'update on',
   ask: () => Promise<unknown>,
 ): Promise<TableFinding[]> {
   const { dialect, table } = inspected
@@ -139,8 +152,7 @@ async function refusal(
             ? SUSPICION_ADVICE
             : what === 'to describe'
               ? 'check whether the client connects to the right database.'
-              : (what === 'to write' && dialect.table.fileAccess?.advice) ||
-                'look for what was added to the table.'
+              : 'look for what was added to the table.'
       return [finding('REFUSED', 'error', `${refused} – ${advice}`)]
     }
     const grantee = (await answer(inspected, dialect.table.grantee)) ?? 'the_user'
