@@ -83,9 +83,9 @@ export interface TableDialect {
   readonly denied: readonly string[]
   /** If the only privilege is to write a file, and only a write shows it. */
   readonly fileAccess?: {
-    /** Fails once it has written, so it changes nothing. */
+    /** Writes, but changes no data. */
     readonly write: (table: TableSql) => Sql
-    /** Matches the message of its error if this user may not write. */
+    /** Matches the message of its error if this user may not write; other errors do not matter. */
     readonly refused: RegExp
     readonly advice: string
   }

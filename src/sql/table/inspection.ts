@@ -115,21 +115,12 @@ async function privileges(inspected: Inspected): Promise<TableFinding[]> {
 async function unwritableFile({ attempt, dialect, table }: Inspected): Promise<TableFinding[]> {
   const { fileAccess } = dialect.table
   if (!fileAccess) return []
-  try {
-    await attempt.execute(fileAccess.write(table), {}, 'changed')
-  } catch (error) {
-    answered(error)
-    const { message } = error as DriverError
-    if (fileAccess.refused.test(message))
-      return [
-        finding(
-          'REFUSED',
-          'error',
-          `The database refuses to write table '${title(table.names)}': ${message} – ${fileAccess.advice}`,
-        ),
-      ]
-  }
-  return []
+  const error: unknown = await attempt
+    .execute(fileAccess.write(table), {}, 'changed')
+    .catch((failure: unknown) => failure)
+  if (!(error instanceof DriverError) || !fileAccess.refused.test(error.message)) return []
+  const refused = `The database refuses to write table '${title(table.names)}': ${error.message}`
+  return [finding('REFUSED', 'error', `${refused} – ${fileAccess.advice}`)]
 }
 
 async function refusal(
