@@ -53,6 +53,10 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
         'warning',
       ),
     )
+  const { tz = 'of the system' } = process.versions
+  findings.push(
+    found('time zones', `Node.js has the data ${tz} – with other data, an instance may compute other slots`),
+  )
   findings.push(...(await stuckLocks(connection.provider)))
   const { dialect, attempt } = connection.provider.table.session()
   if (dialect.untried) {

@@ -1,6 +1,14 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { aDuration, parseJobs, parseLockName, formatDuration } from '../core/internal'
-import { jobView, printable, summary, type JobView, type LockRecord, type OverdueLock } from '../sql/internal'
+import {
+  jobView,
+  LOST,
+  printable,
+  summary,
+  type JobView,
+  type LockRecord,
+  type OverdueLock,
+} from '../sql/internal'
 import { ExitCode, wrongUsage } from './command-error'
 import { onDatabase } from './connect'
 import { ANOTHER_CLOCK, details, existingLock, forJson, table } from './describe-lock'
@@ -21,7 +29,7 @@ export function addLockCommands(program: Command): void {
     .argument('[name]', 'show only this lock, with all that is known of it')
     .summary('list the locks, or show one: who holds what, since when, until when')
     .description(
-      'Lists the jobs by their locks, those that need a person first. A terminal shows the columns that fit its width; a pipe gets all, with times in UTC and by the clock of the database. With a name it shows that lock; exit status 1 if there is no such lock.',
+      'Lists the jobs by their locks, those that need a person first. A terminal shows the columns that fit its width; a pipe gets all, with times in UTC and by the clock of the database. With a name it shows that lock; exit status 1 if there is no such lock. Otherwise 0, even if a job is stuck: see check.',
     )
   onDatabase(list, ['held', 'jobs', 'json'], async ({ provider }, { held, jobs, json }, name?: string) => {
     const known = parseJobs(jobs === undefined ? {} : await loadJobs(jobs))
@@ -48,7 +56,7 @@ export function addLockCommands(program: Command): void {
     .usage('[<name>=<duration>...] [options]')
     .summary('find jobs that did not run in time')
     .description(
-      'Finds out when each lock was last acquired, by the clock of the database, and prints a line for each that was acquired longer ago, or never, or by a clock that is ahead: for probes and monitoring. With --must-have-succeeded it also prints a line for each whose last run failed, died, or is not known to have succeeded. A lock that is paused is not overdue. Exit status 1 if a lock is overdue.',
+      'Finds out when each lock was last acquired, by the clock of the database, and prints a line for each that was acquired longer ago, or never, or by a clock that is ahead: for probes and monitoring. With --must-have-succeeded it also prints a line for each whose last run failed, died, outlived its lease, or is not known to have succeeded. A lock that is paused is not overdue. Exit status 1 if it printed a line.',
     )
   check.hook('preAction', () => {
     const [limits] = check.processedArgs as [Limits?]
@@ -93,6 +101,8 @@ function why(
   if (reason === 'missed')
     return `was missed: it was due at ${missedAt?.toISOString() ?? ''}, and nobody ran it`
   if (reason === 'running') return `has been running for ${formatDuration(age)}, longer than ${runningAtMost}`
+  if (reason === 'not-succeeded' && lastRun?.error === LOST)
+    return 'its last run was longer than its lease may last, so another may have run beside it'
   if (reason === 'not-succeeded')
     return lastRun && lastRun.outcome !== 'unlocked'
       ? `its last run ${lastRun.outcome}${lastRun.error === undefined ? '' : `: ${printable(lastRun.error)}`}`

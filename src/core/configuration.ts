@@ -138,6 +138,37 @@ export function checkTask(task: unknown, lockName?: string): void {
   )
 }
 
+/** What a task may return although its work has not ended, or has not even begun, by its methods, and what to do instead. */
+const UNFINISHED: readonly (readonly [what: string, cure: string, ...methods: string[]])[] = [
+  ['a function', 'call it', 'apply', 'bind'],
+  ['an Observable', 'return lastValueFrom(observable)', 'subscribe'],
+  ['a generator', 'iterate over it in the task', 'next', 'throw'],
+  ['a query', 'return the promise of its execute()', 'execute', 'getQuery'],
+  ['a query', 'return the promise of its execute()', 'execute', 'compile'],
+  ['a process', 'return a promise of its end', 'kill', 'unref'],
+  ['a worker', 'return a promise of its end', 'terminate', 'postMessage'],
+  ['a timer', 'return a promise of node:timers/promises', 'refresh', 'hasRef'],
+]
+
+/**
+ * Checks what a task has returned, and returns it. @throws LockError `INVALID_CONFIGURATION` for a value whose work goes on, because the lock is
+ * released now
+ */
+export function checkFinished<T>(value: T, lockName: string): T {
+  if (Object(value) !== value) return value
+  const has = (object: unknown, method: string): boolean =>
+    typeof (object as Readonly<Record<string, unknown>> | null | undefined)?.[method] === 'function'
+  const [what, cure] =
+    Array.isArray(value) && has(value[0], 'then')
+      ? ['promises in an array', 'return Promise.all(promises)']
+      : (UNFINISHED.find(([, , ...methods]) => methods.every((method) => has(value, method))) ?? [])
+  if (what === undefined) return value
+  throw configurationError(
+    `The task of lock '${lockName}' returned ${what}, whose work is not done when the lock is released – ${cure}.`,
+    lockName,
+  )
+}
+
 /** Returns the lock's name if it is a string, for errors about other options. */
 export function nameOf(configuration: { readonly name?: unknown } | undefined): string | undefined {
   const name = (configuration as { name?: unknown } | null | undefined)?.name

@@ -1,4 +1,5 @@
 import {
+  checkFinished,
   checkTask,
   parseTaskConfiguration,
   type DefaultDurations,
@@ -103,8 +104,9 @@ export class LockingTaskExecutor {
    *
    * @returns `{ executed: true, value }` with what the task returned, or `{ executed: false, reason }`
    * @throws LockError `INVALID_CONFIGURATION`; `SKIPPED` or `SHUTDOWN` for a skip with `onSkip: 'throw'`; another code
-   *   if it is unknown whether the lock was acquired. In all these cases the task did not run. What the task itself throws is
-   *   passed on unchanged, even if the release fails
+   *   if it is unknown whether the lock was acquired. In all these cases the task did not run. `INVALID_CONFIGURATION` also if the task
+   *   returned something that is not finished, such as an Observable, a generator or a process. What the task itself throws is passed on
+   *   unchanged, even if the release fails
    */
   async executeWithLock<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
     const request = parseTaskConfiguration(configuration, this.#defaults)
@@ -139,7 +141,8 @@ export class LockingTaskExecutor {
     notify(this.#listeners, 'onTaskStarted', event)
     try {
       const { slot } = event.configuration
-      return { executed: true, value: await runInScope(lock, this.#provider, slot, task, context) }
+      const value = await runInScope(lock, this.#provider, slot, task, context)
+      return { executed: true, value: checkFinished(value, lock.name) }
     } catch (error) {
       end = { outcome: 'failed', error }
       throw error

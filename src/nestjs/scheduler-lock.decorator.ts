@@ -107,15 +107,7 @@ function lockedMethod(method: Method, key: PropertyKey, options: SchedulerLockOp
           ? executors.slotOf(this, key)
           : undefined
     const result = await executeJob({ ...configuration, name: lockName }, due, (call) =>
-      executors.get(provider).executeWithLock(call, async () => {
-        const value = await method.apply(this, args)
-        if (typeof (value as { subscribe?: unknown } | null | undefined)?.subscribe === 'function')
-          throw configurationError(
-            `'${method.name}' returns an Observable, whose work begins after its lock is released – return a promise instead: lastValueFrom(observable).`,
-            call.name,
-          )
-        return value
-      }),
+      executors.get(provider).executeWithLock(call, () => method.apply(this, args)),
     )
     return result.executed ? result.value : undefined
   }

@@ -72,7 +72,9 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   /** Runs when all instances exist but no scheduler has started: `@nestjs/schedule` starts in `onApplicationBootstrap`. */
   onModuleInit(): void {
     this.#refuseSecondModule()
-    this.#logger.log(`Locks go to ${placesOf(this.providers, this.options.allowInMemory)}`)
+    const places = placesOf(this.providers, this.options.allowInMemory)
+    // Instances with other data may compute other slots.
+    this.#logger.log(`Locks go to ${places}. Time-zone data: ${process.versions['tz'] ?? 'of the system'}`)
     if ([...this.modules.values()].length === 0)
       this.#logger.warn(
         `@nestjs/core is loaded twice, so locked methods are not checked, and a client that ends in onModuleDestroy ends before running jobs – ${ONE_CORE}`,

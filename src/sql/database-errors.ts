@@ -86,6 +86,14 @@ export function isPoolTimeout(error: unknown): boolean {
   return /timeout|timed out|no connections available|P2024/i.test(message) && !/\bE[A-Z]{5,}\b/.test(message)
 }
 
+/** Reads from a server's message why a write is not certain to be committed: see `commits` of PostgreSQL. */
+const suspicionIn = (message: string): string | undefined =>
+  /"(open transaction, or [^"]*)"/.exec(message)?.[1]
+const BUSY_ADVICE =
+  'check whether its table is locked, another transaction has locked its row, or too many connections are open.'
+export const SUSPICION_ADVICE =
+  'let the app end its transactions, and make such a trigger fire after the statement.'
+
 /** Creates the error for a call in whose way something was until its time was over. */
 export function busyError(
   error: unknown,
@@ -93,9 +101,10 @@ export function busyError(
 ): LockError {
   const { message, cause } = driverErrorOf(error)
   const limit = Math.round(Math.min(timeLimit, leaseLeft))
+  const suspicion = suspicionIn(message)
   return new LockError(
     'TIMEOUT',
-    `The database was too busy to serve ${subject(lockName)} within ${limit} ms: ${message} – check whether its table is locked, another transaction has locked its row, or too many connections are open.`,
+    `The database was too busy to serve ${subject(lockName)} within ${limit} ms: ${suspicion ?? message} – ${suspicion === undefined ? BUSY_ADVICE : `${SUSPICION_ADVICE} See provider.table.check().`}`,
     { lockName, cause },
   )
 }
@@ -129,21 +138,21 @@ export function readOnlyError(error: unknown, { lockName }: CallLimits): LockErr
 /**
  * Creates the error for anything else that the server or the connection reported.
  *
- * @param isDenied whether the user of this connection lacks a privilege
+ * @param privileges which ones to grant, if the user of this connection lacks one
  */
 export function databaseError(
   error: unknown,
   { lockName }: Pick<CallLimits, 'lockName'>,
-  isDenied = false,
+  privileges = '',
 ): LockError {
-  const { code, message, cause } = driverErrorOf(error)
-  const what =
-    code === undefined
-      ? `The connection to the database failed during a statement for ${subject(lockName)}`
-      : `The database answered a statement for ${subject(lockName)} with error ${code}`
-  const advice = isDenied
-    ? ' – grant this user select, insert and update on the lock table; provider.table.check() shows the SQL.'
-    : ''
+  const { code, message, sent, cause } = driverErrorOf(error)
+  const statement = `a statement for ${subject(lockName)}`
+  const what = !sent
+    ? `The connection to the database failed, before ${statement} was sent`
+    : code === undefined
+      ? `The client ended ${statement} without an answer of the database`
+      : `The database answered ${statement} with error ${code}`
+  const advice = privileges && ` – ${privileges}`
   return new LockError('DATABASE_ERROR', `${what}: ${message}${advice}`, { lockName, cause })
 }
 

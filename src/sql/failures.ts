@@ -133,7 +133,7 @@ export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
     error: crowdedError,
   },
   unanswered: {
-    when: 'the connection broke during the statement, so its outcome is unknown',
+    when: 'the connection broke, or the client threw an error of its own, so the outcome is unknown',
     repeat: 'if harmless',
     interval: 'growing',
     session: 'end sparingly',

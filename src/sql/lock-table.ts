@@ -12,6 +12,12 @@ import { lockStatements, type LockStatements } from './statements'
 /** After so many writes without effect, something in the database prevents them. */
 const MOST_WITHOUT_EFFECT = 4
 
+/** Which privileges a user needs. */
+const LOCK =
+  'grant this user select, insert and update on the lock table; provider.table.check() shows the SQL.'
+const CREATE =
+  'grant this user the right to create tables there, or let another one create this table, with what npx shedlock-orm sql prints.'
+
 /** A table as it was found. */
 export interface FoundTable {
   /** The table in its schema; `undefined` if it is missing. */
@@ -92,11 +98,13 @@ export class LockTable implements Database {
       if (!(error instanceof DriverError)) throw error
       if (error.code !== undefined && error.code === this.dialect.inTransactionError)
         throw unfitError(IN_TRANSACTION, lockName, error.cause)
+      const isDenied = this.check.denied.includes(error.code ?? '')
+      if (needs === 'nothing') throw databaseError(error, call, isDenied ? CREATE : '')
       // The table may be the cause of the server's error, so check it again.
       this.#known = this.#unchecked
       const problem = await this.#check(deadline, lockName, error.cause).catch(() => undefined)
       if (problem) throw problem
-      throw databaseError(error, call, this.check.denied.includes(error.code ?? ''))
+      throw databaseError(error, call, isDenied ? LOCK : '')
     }
   }
 

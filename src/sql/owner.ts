@@ -79,24 +79,30 @@ export function pauseOwner(lockName: string, pausedBy: string, reason: string): 
   return parseOwner(`${PAUSE}${pausedBy}: ${reason}`, what, lockName)
 }
 
+/** In place of `MACHINE` outside of Linux, and for owners that do not begin with the default `lockedBy`. */
+const UNKNOWN = '0000'
 /**
- * Identifies the PID namespace: containers of one pod may share the host's name, but do not see each other's processes. Zeros where
- * there are no namespaces, as on macOS.
+ * Identifies this machine since its last start, and the PID namespace: machines and the containers of a pod may share a host name, but do
+ * not see each other's processes.
  *
  * @see https://man7.org/linux/man-pages/man7/pid_namespaces.7.html
  */
-const NAMESPACE = pidNamespace().toString(16).slice(-4).padStart(4, '0')
+const MACHINE = machine()
 
-function pidNamespace(): number {
+function machine(): string {
   try {
     // Some runtimes have no files.
-    const link = process.getBuiltinModule('node:fs').readlinkSync('/proc/self/ns/pid')
-    return Number(/\d+/.exec(link))
+    const fs = process.getBuiltinModule('node:fs')
+    const bootId = Number.parseInt(fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'), 16)
+    const namespace = Number(/\d+/.exec(fs.readlinkSync('/proc/self/ns/pid')))
+    return ((bootId ^ namespace) & 0xffff).toString(16).padStart(UNKNOWN.length, '0')
   } catch {
-    return 0
+    return UNKNOWN
   }
 }
 
+/** A number in another `lockedBy` may be that of an instance, not of a process. */
+const DEFAULT_LOCKED_BY = defaultLockedBy()
 /** Of this process. */
 let acquisitions = 0
 
@@ -109,7 +115,8 @@ export function newOwner(lockedBy: string): string {
   acquisitions = (acquisitions + 1) % 16 ** 6
   // The number as well, because tests may replace `randomUUID` by a constant.
   const number = acquisitions.toString(16).padStart(6, '0')
-  return `${lockedBy}/${random.slice(0, 14)}8${random.slice(15, 19)}${NAMESPACE}${random.slice(23, 30)}${number}`
+  const where = lockedBy === DEFAULT_LOCKED_BY ? MACHINE : UNKNOWN
+  return `${lockedBy}/${random.slice(0, 14)}8${random.slice(15, 19)}${where}${random.slice(23, 30)}${number}`
 }
 
 /** How a run ended, for the release of its lock. Durations are in milliseconds. */
@@ -204,12 +211,13 @@ export function lastRunOf(owner: string, held: boolean, lockUntil: Date, now: Da
 }
 
 /**
- * Returns whether the owner's process runs. Unknown on other hosts and in other PID namespaces than its own, and for owners with names of
- * their own.
+ * Returns whether the owner's process runs. Unknown on other machines, in other PID namespaces, after a restart of the machine, and unless the
+ * owner begins with the default `lockedBy`.
  */
 export function processOf(owner: string): 'gone' | 'running' | 'unknown' {
   const [, host, pid] = /^(.*?)\/(\d+)(?:\/\d+)?$/.exec(readableOwner(owner)) ?? []
-  if (host !== hostname() || owner.slice(-17, -13) !== NAMESPACE) return 'unknown'
+  const where = owner.slice(-17, -13)
+  if (host !== hostname() || where !== MACHINE || where === UNKNOWN) return 'unknown'
   try {
     // Sends nothing: it only finds out whether the process exists.
     process.kill(Number(pid), 0)

@@ -38,6 +38,36 @@ export async function visitorOf(
   return plainText(403, 'Forbidden')
 }
 
+/** Only this network resolves such a name to an address of its own: an IP address, or a name without a dot. */
+const OF_THIS_NETWORK = /^(\[.*\]|[\d.]+|[^.]+|.+\.localhost)$/
+
+/**
+ * Checks which host a request names. A website may have its own name resolve to the page's address, so that its scripts can read the page in
+ * a browser of this network. They cannot send the cookies of a sign-in.
+ *
+ * @param hosts `undefined`: any that a visitor signed in to, else those of this network
+ * @returns the response to another host
+ */
+export function refusedHost(
+  request: Request,
+  hosts: readonly string[] | undefined,
+  { user }: Visitor,
+): Response | undefined {
+  const address = `http://${hostOf(request)}`
+  const hostname = URL.canParse(address) ? new URL(address).hostname : ''
+  if (hosts ? hosts.includes(hostname) : user !== undefined || OF_THIS_NETWORK.test(hostname))
+    return undefined
+  return plainText(
+    403,
+    `The page does not answer to this host. If it should, set its option hosts: ['${hostname}'], or let authorize return the name of the visitor.`,
+  )
+}
+
+/** The host and the port that a request names. */
+export function hostOf({ headers, url }: Request): string {
+  return headers.get('host') ?? new URL(url).host
+}
+
 /** @returns `undefined` for an object that `authorize` returned by mistake, such as the app's session: it permits nothing */
 function namedVisitor(permission: unknown): Visitor | undefined {
   if (typeof permission !== 'object' || permission === null) return undefined

@@ -1,3 +1,5 @@
+import { hostOf } from './authorization'
+
 /** In bytes. */
 const LARGEST_FORM = 8_192
 
@@ -45,9 +47,10 @@ export async function readForm({ body, bodyUsed }: Request): Promise<URLSearchPa
 }
 
 /** Whether a page of this origin sent the form. Every browser reports that in a header which scripts cannot set. */
-export function isFromHere({ headers, url }: Request): boolean {
+export function isFromHere(request: Request): boolean {
+  const { headers } = request
   const site = headers.get('sec-fetch-site')
   if (site !== null) return site === 'same-origin'
   const origin = headers.get('origin') ?? ''
-  return URL.canParse(origin) && new URL(origin).host === (headers.get('host') ?? new URL(url).host)
+  return URL.canParse(origin) && new URL(origin).host === hostOf(request)
 }

@@ -1,5 +1,6 @@
 import {
   aBoolean,
+  anArray,
   aDuration,
   aFunction,
   anObject,
@@ -17,7 +18,7 @@ import {
 import type { SqlLockProvider } from '../sql/internal'
 import { act, confirm, doneBy, isAction, notDone } from './action'
 import { answer, plainText } from './answer'
-import { visitorOf, type Permission } from './authorization'
+import { refusedHost, visitorOf, type Permission } from './authorization'
 import { FormError, isFromHere, readForm } from './form'
 import { failureOf, Locks, placeOf } from './locks'
 import { matching, overviewPage } from './overview'
@@ -29,6 +30,11 @@ export interface LockPageOptions<Host = unknown> {
    * Express's `req` with its `user`. If it throws, the page answers 403, and emits a process warning.
    */
   readonly authorize: (request: Request, host: Host) => Permission | Promise<Permission>
+  /**
+   * The names of the hosts that the page answers to, without ports: `['admin.example.com']`. Default: any for a visitor whose name `authorize`
+   * returns; after `true`, only IP addresses and names without a dot, because a website may have its own name resolve to this server.
+   */
+  readonly hosts?: readonly string[] | undefined
   /** Whether the server refuses to run jobs, and to pause, resume and release locks. Default `true`. */
   readonly readOnly?: boolean | undefined
   /**
@@ -47,6 +53,8 @@ export interface LockPageOptions<Host = unknown> {
 
 const OPTIONS = {
   authorize: aFunction,
+  hosts: (hosts: readonly string[]) =>
+    anArray(hosts, 'hosts').map((host) => aString(host, 'hosts').toLowerCase()),
   readOnly: aBoolean,
   jobs: parseJobs,
   overdueAfter: (limits: Readonly<Record<string, Duration>>) =>
@@ -76,6 +84,7 @@ export function lockPage<Host = unknown>(
 ): LockPage<Host> {
   const parsed = parseOptions(options as LockPageOptions, OPTIONS, 'options of the lock page')
   const {
+    hosts,
     readOnly = true,
     overdueAfter = new Map<string, number>(),
     jobs = new Map<string, KnownJob>(),
@@ -103,6 +112,8 @@ export function lockPage<Host = unknown>(
   return async (request, host) => {
     const visitor = await visitorOf(() => authorize(request, host as Host))
     if (visitor instanceof Response) return visitor
+    const refused = refusedHost(request, hosts, visitor)
+    if (refused) return refused
     if (!['GET', 'HEAD', 'POST'].includes(request.method))
       return plainText(405, 'The page answers only GET and POST.', { allow: 'GET, HEAD, POST' })
     const parameters = new URL(request.url).searchParams

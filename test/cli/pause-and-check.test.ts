@@ -61,6 +61,14 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
       /^last run +unknown, because another program wrote the row/m,
     )
     expect((await run('check', 'job=1h', '--must-have-succeeded')).status).toBe(1)
+    await dataSource.query("update shedlock set locked_by = 'host-1/42 threw LOCK_LOST/5 succeeded'")
+    expect((await run('list', 'job')).stdout).toMatch(
+      /^state +failed, ran 5ms, longer than its lease may last$/m,
+    )
+    expect(await run('check', 'job=1h', '--must-have-succeeded')).toMatchObject({
+      status: 1,
+      stdout: 'job  its last run was longer than its lease may last, so another may have run beside it\n',
+    })
   })
 
   it('says what the last run threw, which jobs were missed, and when they are due next', async () => {

@@ -76,7 +76,10 @@ describeBackends(clients)('the last run by $title', (each) => {
     expect(await provider.table.release(died)).toBe(false)
     expect((await lastRun('died'))?.outcome).toBe('died')
     await lock?.unlock({ outcome: 'succeeded' })
-    expect((await lastRun('died'))?.outcome).toBe('succeeded')
+    expect(await lastRun('died')).toMatchObject({ outcome: 'succeeded', error: 'LOCK_LOST' })
+    // Another instance may have run beside it, so a probe must show it as the page does.
+    const [outlived] = await provider.table.overdue({ died: '1h' }, { mustHaveSucceeded: true })
+    expect(outlived).toMatchObject({ reason: 'not-succeeded', lastRun: { error: 'LOCK_LOST' } })
   })
 
   it('is forgotten by a pause, during it and afterwards', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { runInThisContext } from 'node:vm'
 import { DataSource, EntitySchema, LessThan } from 'typeorm'
 import ts from 'typescript'
@@ -53,6 +54,13 @@ it('the history in the guide has the last runs, and its failure touches no run',
   await untilRead({ name: 'one' }, { name: 'two', error: 'Error: of the task' })
   await execute('three', () => 1)
   await untilRead({ name: 'two' }, { name: 'three' })
+  await executor.executeWithLock({ name: 'long', lockAtMostFor: '20ms' }, ({ signal }) =>
+    once(signal, 'abort'),
+  )
+  await eventually(async () => {
+    const errors = (await dataSource.getRepository(JobRun).find()).map(({ error }) => error)
+    expect(errors).toContainEqual(expect.stringContaining("Lock 'long' can no longer be trusted"))
+  })
 
   await dataSource.destroy()
   expect(await execute('four', () => 'value')).toEqual({ executed: true, value: 'value' })

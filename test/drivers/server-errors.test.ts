@@ -111,7 +111,7 @@ describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) =>
       : [[LOST_RACE_ON_MYSQL], UNKNOWN_ON_MYSQL, []]
   // One that a statement was answered with, and those of a server that has no room for a connection.
   const transient = Object.keys(dialects[dialect].transientErrors)
-    .filter((code, index) => index === 1 || /^(53300|1040)$/.test(code))
+    .filter((code, index) => index === 1 || /^(53300|25P04|1040)$/.test(code))
     .map((code) => ({ code }))
   it.each([...transient, ...lostRace].map(titled))(
     'is asked again after error $title, and fails in the end if it remains',
@@ -126,7 +126,7 @@ describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) =>
 
   it.each(unknown.map(titled))('may have written before error $title', async (fault) => {
     await raiseError(fault)
-    await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR', 'The connection to the database failed'))
+    await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR', 'without an answer of the database'))
   })
 
   for (const [message, code, reported] of poolerErrors)

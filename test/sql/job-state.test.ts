@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { hostname } from 'node:os'
 import { describe, expect, it } from '@jest/globals'
 import { parseJob } from '../../src/core/jobs'
-import { lastRunOf, newOwner } from '../../src/sql/owner'
+import { defaultLockedBy, lastRunOf, newOwner } from '../../src/sql/owner'
 import type { LockRecord } from '../../src/sql/records'
 import { jobView, summary } from '../../src/sql/table/job-state'
 
@@ -22,6 +21,7 @@ function row(lockedBy: string, at: number, until: number): LockRecord {
 }
 
 const LIVE = newOwner('host/1')
+const ofProcess = (pid: number) => newOwner(defaultLockedBy()).replace(`/${process.pid}/`, `/${pid}/`)
 const { pid: GONE } = spawnSync('true')
 const YEARS = 273.5 * 365.25 * 24 * 60
 
@@ -53,8 +53,8 @@ describe('a job', () => {
     ['late', 'running for 40m of 2h, several due times passed', row(LIVE, -40, 80), { job: every(10) }],
     ['stuck', 'held until 2300', row(LIVE, -4, YEARS), {}],
     ['stuck', 'acquired 3h ahead of the clock of the database', row('java', 180, 200), {}],
-    ['stuck', 'its process is gone, 6m left', row(newOwner(`${hostname()}/${GONE}`), -4, 6), {}],
-    ['running', 'for 4m of 10m', row(newOwner(`${hostname()}/${process.pid}/3`), -4, 6), {}],
+    ['stuck', 'its process is gone, 6m left', row(ofProcess(GONE), -4, 6), {}],
+    ['running', 'for 4m of 10m', row(ofProcess(process.pid), -4, 6), {}],
   ] as const)('is %s: %s', (state, why, record, expected) => {
     expect(jobView('job', record, expected)).toMatchObject({ state, why })
   })

@@ -1,4 +1,5 @@
 import crypto from 'node:crypto'
+import type fs from 'node:fs'
 import os from 'node:os'
 import workerThreads from 'node:worker_threads'
 import fc from 'fast-check'
@@ -14,6 +15,7 @@ import {
   processOf,
   readableOwner,
 } from '../../src/sql/owner'
+import type * as owners from '../../src/sql/owner'
 import { lockRecords } from '../../src/sql/records'
 import { printable } from '../../src/sql/table/printable'
 
@@ -120,14 +122,49 @@ afterEach(() => {
   jest.restoreAllMocks()
 })
 
-it('tells only of processes that this one can see whether they run', () => {
-  const ofHost = (pid: number): string => newOwner(`${os.hostname()}/${pid}`)
-  const inAnotherContainer = (owner: string): string =>
-    owner.slice(0, -17) + (owner.slice(-17, -13) === 'aaaa' ? 'bbbb' : 'aaaa') + owner.slice(-13)
-  const gone = 2_147_483_646
-  expect([process.pid, gone].map((pid) => processOf(ofHost(pid)))).toEqual(['running', 'gone'])
-  expect(processOf(inAnotherContainer(ofHost(gone)))).toBe('unknown')
-  expect(processOf(newOwner('other-host/7'))).toBe('unknown')
+describe('a process', () => {
+  const GONE = 2_147_483_646
+  const ofProcess = (pid: number, lockedBy = defaultLockedBy()): string =>
+    newOwner(lockedBy).replace(`/${process.pid}/`, `/${pid}/`)
+
+  /** Loads the module as it would be on a machine of the same host name. */
+  function onMachine(bootId: string, namespace: string): typeof owners {
+    const read: Partial<typeof fs> = {
+      readFileSync: (() => `${bootId}\n`) as unknown as typeof fs.readFileSync,
+      readlinkSync: (() => `pid:[${namespace}]`) as unknown as typeof fs.readlinkSync,
+    }
+    jest.spyOn(process, 'getBuiltinModule').mockReturnValue(read)
+    let loaded: typeof owners | undefined
+    jest.isolateModules(() => {
+      loaded = jest.requireActual('../../src/sql/owner')
+    })
+    if (!loaded) throw new Error('not loaded')
+    return loaded
+  }
+
+  it('is gone only if it was one of this machine, since its last start, and of this PID namespace', () => {
+    const boots = ['06de38b5-728e-4c7c-8e17-413547ff0354', '7a1c02e4-0b0e-4a51-9d8f-0d0f3c1b9a55']
+    const here = onMachine(boots[0] ?? '', '4026531836')
+    const owner = here.newOwner(here.defaultLockedBy()).replace(`/${process.pid}/`, `/${GONE}/`)
+    expect(here.processOf(owner)).toBe('gone')
+    expect(onMachine(boots[0] ?? '', '4026531836').processOf(owner)).toBe('gone')
+    expect(onMachine(boots[0] ?? '', '4026532601').processOf(owner)).toBe('unknown')
+    expect(onMachine(boots[1] ?? '', '4026531836').processOf(owner)).toBe('unknown')
+  })
+
+  it('is unknown where machines cannot be distinguished', () => {
+    const elsewhere = onMachine('', '')
+    const owner = elsewhere.newOwner(elsewhere.defaultLockedBy())
+    expect(elsewhere.processOf(owner)).toBe('unknown')
+  })
+
+  it('is that of the default lockedBy, and not a number that an app chose', () => {
+    const host = os.hostname()
+    expect([process.pid, GONE].map((pid) => processOf(ofProcess(pid)))).toEqual(['running', 'gone'])
+    expect(processOf(newOwner(`${host}/${GONE}`))).toBe('unknown')
+    expect(processOf(newOwner(`${host}/${GONE}/3`))).toBe('unknown')
+    expect(processOf(newOwner('other-host/7'))).toBe('unknown')
+  })
 })
 
 it('names the host, the process and the thread by default, and keeps the end of a long name', () => {

@@ -485,7 +485,8 @@ describe('the connections of a pool', () => {
 
   const SILENT = /not answer .* lock 'job' within 5000 ms – check whether/
   const BUSY = /too busy .* lock 'job' within 5000 ms: /
-  const FAILED = /failed .* lock 'job': (ECONNREFUSED|Query read timeout)$/
+  const UNSENT = /^The connection to the database failed, before .* lock 'job' was sent: ECONNREFUSED$/
+  const UNANSWERED = /lock 'job' without an answer of the database: Query read timeout$/
   const NO_WRITES = /not accept writes, .* lock 'job'.*: (no \(error STANDBY\)|the server is read-only \()/
   const isReadOnly = { read: { rows: [{ read_only: 1 }] } }
   const unprepared = failed('NOT_PREPARED', 'unprepared')
@@ -495,13 +496,13 @@ describe('the connections of a pool', () => {
   it.each([
     [{ write: silent }, 'TIMEOUT', SILENT, 'NoAnswer: no answer within 5000 ms'],
     [refusing('pool timeout'), 'TIMEOUT', SILENT, 'DriverError: pool timeout'],
-    [refusing('ECONNREFUSED'), 'DATABASE_ERROR', FAILED, 'ECONNREFUSED'],
+    [refusing('ECONNREFUSED'), 'DATABASE_ERROR', UNSENT, 'ECONNREFUSED'],
     [refusing('full', 'SQLITE_BUSY'), 'TIMEOUT', BUSY, 'full'],
     [{ write: changing(0) }, 'TIMEOUT', BUSY, LOST_RACE],
     [{ write: unprepared }, 'TIMEOUT', BUSY, 'unprepared'],
     [{ write: once(unprepared, silent) }, 'TIMEOUT', SILENT, /^NoAnswer: /],
-    [{ write: drivenOut }, 'DATABASE_ERROR', FAILED, 'Query read timeout'],
-    [{ write: once(changing(0), drivenOut) }, 'DATABASE_ERROR', FAILED, 'Query read timeout'],
+    [{ write: drivenOut }, 'DATABASE_ERROR', UNANSWERED, 'Query read timeout'],
+    [{ write: once(changing(0), drivenOut) }, 'DATABASE_ERROR', UNANSWERED, 'Query read timeout'],
     [{ write: failed('STANDBY', 'no') }, 'DATABASE_ERROR', NO_WRITES, 'no'],
     [isReadOnly, 'DATABASE_ERROR', NO_WRITES, READ_ONLY],
     [{ write: once(readOnly, silent) }, 'DATABASE_ERROR', NO_WRITES, READ_ONLY],

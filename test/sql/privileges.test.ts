@@ -71,6 +71,15 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
     expect(await provider.table.list()).toHaveLength(1)
   })
 
+  it('learns which privilege it needs to create the table', async () => {
+    const { table } = typeOrmLockProvider(dataSource, { tableName: 'not_there' })
+    const created = table.create()
+    await expect(created).rejects.toEqual(
+      lockError('DATABASE_ERROR', / with error \w+: .* – grant this user the right to create tables/),
+    )
+    await expect(created).rejects.not.toThrow('migration')
+  })
+
   /** Sees that a privilege is missing, and that what check() says gives it. */
   const expectFixable = async (options: LockTableOptions): Promise<void> => {
     const provider = typeOrmLockProvider(dataSource, options)

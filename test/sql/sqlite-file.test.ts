@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { readdir, readlink, rm } from 'node:fs/promises'
+import { chmod, readdir, readlink, rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
@@ -13,6 +13,8 @@ import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 import { adapterFor, connect } from '../prisma/adapters'
 
+/** Root may write everywhere. */
+const NOBODY = 65_534
 const JOB = { name: 'job', lockAtMostFor: '1h' }
 
 /** An app on a SQLite file. */
@@ -113,6 +115,29 @@ describeBackends(cases)('the SQLite file of $orm, $journal', ({ orm, open, journ
     expect(await app.provider.lock(JOB)).toBeDefined()
     expect(await isHeld()).toBe(true)
   })
+
+  // With WAL, the app's connection cannot be opened either.
+  itIf(!journal.enableWAL && process.platform !== 'win32', 'a journal, and modes of folders')(
+    'needs a folder in which this user may write, as the check of the table says',
+    async () => {
+      const app = await open(file, journal)
+      expect(await app.provider.table.check()).toEqual([])
+      expect(await app.provider.table.list()).toEqual([])
+      await chmod(file, 0o666)
+      await chmod(dirname(file), 0o555)
+      const isRoot = process.getuid?.() === 0
+      if (isRoot) process.seteuid?.(NOBODY)
+      try {
+        const refused = { code: 'REFUSED', severity: 'error', message: expect.stringContaining('its folder') }
+        expect(await app.provider.table.check()).toMatchObject([refused])
+        await expect(app.provider.lock(JOB)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+      } finally {
+        if (isRoot) process.seteuid?.(0)
+        await chmod(dirname(file), 0o755)
+      }
+      expect(await app.provider.table.check()).toEqual([])
+    },
+  )
 
   it('is closed soon after the app has disconnected', async () => {
     const app = await open(file, journal)

@@ -4,6 +4,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { everyQuestion } from '../conformance/every-question'
 import { observeLockTable } from '../conformance/lock-table-observer'
+import { lockError } from '../lock-error'
 import { KEEPING_TRIGGER } from './keeping-trigger'
 
 type Obstacle = readonly [what: string, statements: readonly string[]]
@@ -98,6 +99,50 @@ describeBackends(availableBackends().filter(({ name }) => name in HARMLESS))(
       for (const statement of HARMLESS[backend.name] ?? []) await dataSource.query(statement)
       const provider = typeOrmLockProvider(dataSource)
       expect(await provider.table.check()).toEqual([])
+      await everyQuestion(provider, observeLockTable(dataSource, backend.dialect))
+    })
+  },
+)
+
+describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
+  'a trigger that fires before each statement, on $name,',
+  (backend) => {
+    const before = (event: string, body: string) => [
+      `create function before() returns trigger language plpgsql as $$ begin ${body} end $$`,
+      `create trigger before before ${event} on shedlock for each statement execute function before()`,
+    ]
+
+    it.each(['insert', 'update'])(
+      'is an error if it writes at an %s, and the error of a lock says so',
+      async (event) => {
+        const { dataSource } = await openDatabase(backend, migrated())
+        const provider = typeOrmLockProvider(dataSource, { timeLimit: '500ms' })
+        const job = { name: 'job', lockAtMostFor: '1m' }
+        await dataSource.query('create table audit (at timestamp)')
+        await (await provider.lock(job))?.unlock()
+        const writes = 'insert into audit values (now()); return null;'
+        for (const statement of before(event, writes)) await dataSource.query(statement)
+        const [worst] = await provider.table.check()
+        const trigger = 'a trigger that writes before the statement'
+        expect(worst).toMatchObject({
+          ...{ code: 'REFUSED', severity: 'error' },
+          message: expect.stringMatching(new RegExp(`refuses ${event} on .*${trigger}.* – let the app end`)),
+        })
+        const lock = async () => {
+          if (event === 'insert') await provider.lock({ ...job, name: 'other' })
+          else await (await provider.lock(job))?.unlock()
+        }
+        await expect(lock()).rejects.toEqual(
+          lockError('TIMEOUT', new RegExp(`ms: open.*${trigger}.*table.check`)),
+        )
+      },
+    )
+
+    it('is a warning otherwise, and locks go on', async () => {
+      const { dataSource } = await openDatabase(backend, migrated())
+      for (const statement of before('insert or update', 'return null;')) await dataSource.query(statement)
+      const provider = typeOrmLockProvider(dataSource)
+      expect(await provider.table.check()).toMatchObject([{ code: 'OBSTACLE', severity: 'warning' }])
       await everyQuestion(provider, observeLockTable(dataSource, backend.dialect))
     })
   },

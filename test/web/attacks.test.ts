@@ -1,7 +1,7 @@
 import { describe, expect, it, jest, test } from '@jest/globals'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import type { Permission } from '../../src/web/authorization'
-import { lockPage } from '../../src/web/lock-page'
+import { lockPage, type LockPageOptions } from '../../src/web/lock-page'
 import { SCRIPT } from '../../src/web/script'
 import { HOSTILE } from './hostile'
 import { ADDRESS, FROM_HERE, mutedWarnings, newProvider, openPage } from './open-page'
@@ -51,9 +51,43 @@ describe('a visitor without permission', () => {
     })
     mutedWarnings()
     const statuses = [{ user: { isAdmin: true } }, { user: { isAdmin: false } }, {}, undefined].map(
-      async (host) => (await page(new Request(ADDRESS), host)).status,
+      async (host) => (await page(new Request('http://localhost/locks'), host)).status,
     )
     expect(await Promise.all(statuses)).toEqual([200, 403, 401, 403])
+  })
+})
+
+describe('a website whose name leads to the address of the page', () => {
+  const FOREIGN = ['rebound.example', 'app.example.rebound.example', '127.0.0.1.rebound.example']
+  const OWN = ['127.0.0.1:3000', '10.0.0.7', '[::1]:3000', 'localhost:3000', 'app.localhost', 'intranet']
+
+  async function statuses(options: Partial<LockPageOptions>, hosts: readonly string[]): Promise<number[]> {
+    const { page } = await openPage(options)
+    const answers = hosts.map((host) => page(new Request(ADDRESS, { headers: { host } })))
+    return (await Promise.all(answers)).map(({ status }) => status)
+  }
+
+  it('is refused if the page does not know its visitors', async () => {
+    const anybody = { authorize: () => true }
+    expect(new Set(await statuses(anybody, FOREIGN))).toEqual(new Set([403]))
+    expect(new Set(await statuses(anybody, OWN))).toEqual(new Set([200]))
+    const { page, get } = await openPage(anybody)
+    // Without the header, the address counts.
+    expect((await get()).status).toBe(403)
+    expect((await page(new Request('http://127.0.0.1/locks'))).status).toBe(200)
+    expect(await (await get()).text()).toContain("hosts: ['app.example']")
+  })
+
+  it('is refused if the page has a list of its hosts', async () => {
+    const hosts = ['App.example', 'localhost']
+    for (const authorize of [() => true, () => ({ user: 'ann' })]) {
+      expect(await statuses({ authorize, hosts }, ['app.example:443', 'localhost:3000'])).toEqual([200, 200])
+      expect(new Set(await statuses({ authorize, hosts }, [...FOREIGN, '127.0.0.1']))).toEqual(new Set([403]))
+    }
+  })
+
+  it('has no sign-in of a visitor with a name', async () => {
+    expect(await statuses({}, ['app.example'])).toEqual([200])
   })
 })
 

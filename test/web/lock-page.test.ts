@@ -1,7 +1,6 @@
-import { hostname } from 'node:os'
 import { describe, expect, it } from '@jest/globals'
 import { errorName, LockError, LockingTaskExecutor } from '../../src/core/internal'
-import { newOwner } from '../../src/sql/owner'
+import { defaultLockedBy, newOwner } from '../../src/sql/owner'
 import { describePlace, type SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { lockPage } from '../../src/web'
@@ -293,12 +292,13 @@ describe('the page', () => {
 
   it('says whether the process that holds a lock runs, as far as that is known on this host', async () => {
     const { provider, html } = await openPage()
+    const mine = newOwner(defaultLockedBy())
     const holders = [
-      ['mine', `${hostname()}/${process.pid}`, 'runs on this host'],
-      ['dead', `${hostname()}/2147483646`, 'gone from this host'],
-      ['elsewhere', 'other-host/7', 'not known on this host'],
+      ['mine', mine, 'runs on this host'],
+      ['dead', mine.replace(`/${process.pid}/`, '/2147483646/'), 'gone from this host'],
+      ['elsewhere', newOwner('other-host/7'), 'not known on this host'],
     ] as const
-    for (const [name, owner] of holders) await provider.insert(name, { owner: newOwner(owner) })
+    for (const [name, owner] of holders) await provider.insert(name, { owner })
     const page = await html()
     for (const [name, , found] of holders) {
       const [, link = ''] = new RegExp(`href="([^"]*name=${name}&[^"]*)"`).exec(page) ?? []

@@ -24,7 +24,7 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
 async function mounted(
   mount = (handle: ReturnType<typeof nodeHandler<NodeRequest>>): RequestListener => handle,
-  authorize: LockPageOptions<NodeRequest>['authorize'] = () => true,
+  authorize: LockPageOptions<NodeRequest>['authorize'] = () => ({ user: 'ann' }),
 ) {
   const provider = await newProvider()
   const seen: string[] = []

@@ -1,3 +1,4 @@
+import type { TableSql } from '../names'
 import type { Sql } from '../sql'
 
 /** What one database needs for a lock table, apart from locking: how to create, check, describe and repair it. */
@@ -80,6 +81,14 @@ export interface TableDialect {
   }
   /** The native codes of errors for a missing privilege. */
   readonly denied: readonly string[]
+  /** If the only privilege is to write a file, and only a write shows it. */
+  readonly fileAccess?: {
+    /** Writes, but changes no data. */
+    readonly write: (table: TableSql) => Sql
+    /** Matches the message of its error if this user may not write; other errors do not matter. */
+    readonly refused: RegExp
+    readonly advice: string
+  }
   /** The number of the server's session. If two simultaneous connections have the same one, there is a pooler in between. */
   readonly session?: Sql
   /** Reads the `engine` of the table, if some engines have no transactions. Binds as `describe` does. */

@@ -3,7 +3,7 @@ import type { Dialect } from '../dialects'
 import { columns } from '../expressions'
 import { raw, render, sql, type Sql } from '../sql'
 import type { Attempt } from '../calls'
-import { READ_ONLY_ADVICE } from '../database-errors'
+import { READ_ONLY_ADVICE, SUSPICION_ADVICE } from '../database-errors'
 import { DriverError, type SqlRow } from '../session'
 import { foundIn, type TableSql, title } from '../names'
 import { isHeldForEver, lockRecords, OTHERS_AT_MOST_AHEAD, type LockRecord } from '../records'
@@ -95,17 +95,32 @@ function otherSchema(
 
 /** Tests the privileges with statements that touch no row. */
 async function privileges(inspected: Inspected): Promise<TableFinding[]> {
-  const { attempt, table } = inspected
+  const { attempt, dialect, table } = inspected
   const { lockUntil, lockedAt, lockedBy } = table
-  const nothing = sql`where 1 = 0`
-  const select = sql`select ${columns(table)} from ${table.table} ${nothing}`
-  const insert = sql`insert into ${table.table} (${columns(table)}) ${select}`
+  const select = sql`select ${columns(table)} from ${table.table} where 1 = 0`
+  // Also evaluates the condition of each write, which may fail.
+  const nothing = dialect.commits
+    ? sql`where ${table.name} = '' and not (${dialect.commits})`
+    : sql`where 1 = 0`
+  const insert = sql`insert into ${table.table} (${columns(table)}) select ${columns(table)} from ${table.table} ${nothing}`
   const update = sql`update ${table.table} set ${lockUntil} = ${lockUntil}, ${lockedAt} = ${lockedAt}, ${lockedBy} = ${lockedBy} ${nothing}`
   return [
     ...(await refusal(inspected, 'select on', () => attempt.query(select, {}))),
     ...(await refusal(inspected, 'insert on', () => attempt.execute(insert, {}, 'changed'))),
     ...(await refusal(inspected, 'update on', () => attempt.execute(update, {}, 'changed'))),
+    ...(await unwritableFile(inspected)),
   ]
+}
+
+async function unwritableFile({ attempt, dialect, table }: Inspected): Promise<TableFinding[]> {
+  const { fileAccess } = dialect.table
+  if (!fileAccess) return []
+  const error: unknown = await attempt
+    .execute(fileAccess.write(table), {}, 'changed')
+    .catch((failure: unknown) => failure)
+  if (!(error instanceof DriverError) || !fileAccess.refused.test(error.message)) return []
+  const refused = `The database refuses to write table '${title(table.names)}': ${error.message}`
+  return [finding('REFUSED', 'error', `${refused} – ${fileAccess.advice}`)]
 }
 
 async function refusal(
@@ -124,9 +139,11 @@ async function refusal(
       const advice =
         error.code in dialect.readOnlyErrors
           ? READ_ONLY_ADVICE
-          : what === 'to describe'
-            ? 'check whether the client connects to the right database.'
-            : 'look for what was added to the table.'
+          : dialect.suspectedTransaction?.test(`${error.code} ${error.message}`)
+            ? SUSPICION_ADVICE
+            : what === 'to describe'
+              ? 'check whether the client connects to the right database.'
+              : 'look for what was added to the table.'
       return [finding('REFUSED', 'error', `${refused} – ${advice}`)]
     }
     const grantee = (await answer(inspected, dialect.table.grantee)) ?? 'the_user'

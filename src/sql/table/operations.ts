@@ -134,8 +134,8 @@ export class TableOperations {
     expected: Readonly<Record<string, Duration | Job>>,
     options: {
       /**
-       * Whether a lock is also overdue if its last run is not known to have succeeded: it failed, died, was unlocked without an
-       * outcome, or was another program's. Only the last run counts, because the row does not record earlier ones; it does not count
+       * Whether a lock is also overdue if its last run is not known to have succeeded: it failed, died, outlived its lease, was
+       * unlocked without an outcome, or was another program's. Only the last run counts, because the row does not record earlier ones; it does not count
        * during the next run, nor after a pause, which overwrites it. Default `false`.
        */
       readonly mustHaveSucceeded?: boolean | undefined

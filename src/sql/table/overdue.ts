@@ -9,7 +9,7 @@ import {
   type Job,
   type KnownJob,
 } from '../../core/internal'
-import { isPause, type LastRun } from '../owner'
+import { isPause, LOST, type LastRun } from '../owner'
 import { foreignClock, wasAcquired, type LockRecord } from '../records'
 
 /** A lock whose job does not run as it should, as far as its row shows. */
@@ -24,7 +24,7 @@ export interface OverdueLock {
    * - `missed` the job was due more than a minute ago, its lock was free, and nobody acquired it
    * - `late` the last acquisition is longer ago, a clock that is ahead wrote its time, or the lock was never acquired
    * - `running` its run has been going on for too long
-   * - `not-succeeded` its last run is not known to have succeeded; see `lastRun`
+   * - `not-succeeded` its last run is not known to have succeeded, or outlived its lease; see `lastRun`
    */
   readonly reason: 'missed' | 'late' | 'running' | 'not-succeeded'
   /** When the lock was last acquired, or the slot that it was acquired for; absent if it never was. */
@@ -84,8 +84,8 @@ export function overdueLock(
   if (paused) return undefined
   if (runs && age > runningAtMost) return found('running')
   if (age > (overdueAfter ?? Infinity) || foreignClock(lock) > 0) return found('late')
-  const isUnsuccessful = !runs && !isPause(lockedBy) && lastRun?.outcome !== 'succeeded'
-  return mustHaveSucceeded && isUnsuccessful ? found('not-succeeded') : undefined
+  const succeeded = lastRun?.outcome === 'succeeded' && lastRun.error !== LOST
+  return mustHaveSucceeded && !runs && !isPause(lockedBy) && !succeeded ? found('not-succeeded') : undefined
 }
 
 /** When the lock was acquired last, as far as its row shows. */

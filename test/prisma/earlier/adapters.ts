@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { address } from '../../backends/server'
 import type { Adapter as CurrentAdapter, TestClient } from '../adapters'
 import { planetScale } from './planetscale'
-import { generated, NATIVE, PACKAGES, PRISMA } from './version'
+import { ENGINE, generated, PACKAGES, PRISMA } from './version'
 
 // Takes the place of ../adapters.ts while the tests of Prisma run with an earlier version.
 
@@ -39,28 +40,35 @@ const POSTGRES: Omit<Adapter, 'make' | 'name'> = { backends: /^(postgres|pgbounc
 const MYSQL: Omit<Adapter, 'make' | 'name'> = { backends: /^(mariadb|mysql)/, provider: 'mysql' }
 const SQLITE: Omit<Adapter, 'make' | 'name'> = { backends: /^sqlite$/, provider: 'sqlite' }
 
+const UNREADABLE = { unreadable: 'text with a binary collation' }
+
 const NATIVE_ENGINE: readonly Adapter[] = [POSTGRES, MYSQL, SQLITE].map((reached) => ({
   ...reached,
   name: 'native',
   make: (url, options) => Promise.resolve({ datasourceUrl: nativeUrl(url, options) }),
 }))
 
-const WEB_ASSEMBLY: readonly Adapter[] = [
+const WITH_ADAPTERS: readonly Adapter[] = [
   { ...POSTGRES, name: 'pg', make: pg },
   ...(PRISMA === '6.19'
-    ? [{ ...MYSQL, name: 'mariadb', make: mariaDb, unreadable: 'text with a binary collation' }]
+    ? [{ ...MYSQL, name: 'mariadb', make: mariaDb, ...(ENGINE !== 'client' && UNREADABLE) }]
     : []),
   { ...MYSQL, name: 'planetscale', make: planetScaleAdapter },
   ...(PRISMA === '6.19' ? [{ ...SQLITE, name: 'better-sqlite3', make: betterSqlite3 }] : []),
   { ...SQLITE, name: 'libsql', make: libsql },
 ]
 
-export const ADAPTERS: readonly Adapter[] = NATIVE ? NATIVE_ENGINE : WEB_ASSEMBLY
+export const ADAPTERS: readonly Adapter[] = ENGINE === 'native' ? NATIVE_ENGINE : WITH_ADAPTERS
 
 export const NESTED_TRANSACTIONS = false
 
 export function thrown({ originalCode: code }: { readonly originalCode: string }): object {
-  return { meta: { code } }
+  return {
+    meta:
+      ENGINE === 'client'
+        ? { driverAdapterError: { cause: { kind: 'TransactionWriteConflict' } } }
+        : { code },
+  }
 }
 
 /** Returns the first adapter for a backend. */
@@ -163,17 +171,18 @@ async function webAssemblyClient(folder: string): Promise<ClientModule['PrismaCl
 
 export async function connect(adapter: Adapter, url: string, options: Options = {}): Promise<TestClient> {
   const folder = generated(adapter.provider)
-  const PrismaClient = NATIVE
-    ? ((await import(join(folder, 'client/index.js'))) as ClientModule).PrismaClient
-    : await webAssemblyClient(folder)
+  const PrismaClient =
+    ENGINE === 'wasm'
+      ? await webAssemblyClient(folder)
+      : ((await import(join(folder, 'client/index.js'))) as ClientModule).PrismaClient
   const { close, ...made } = await adapter.make(url, options)
   const client = new PrismaClient({ ...made, transactionOptions: { maxWait: 30_000, timeout: 30_000 } })
-  if (close) {
-    const disconnect = client.$disconnect.bind(client)
-    client.$disconnect = async () => {
-      await disconnect()
-      await close()
-    }
+  const disconnect = client.$disconnect.bind(client)
+  client.$disconnect = async () => {
+    // The client engine never gives back a connection that the server ended during a transaction, and waits for it.
+    const ended = ENGINE === 'client' ? [setTimeout(5_000, undefined, { ref: false })] : []
+    await Promise.race([disconnect(), ...ended])
+    await close?.()
   }
   return client
 }

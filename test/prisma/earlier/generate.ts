@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { generated, NATIVE, PACKAGES } from './version'
+import { ENGINE, generated, PACKAGES } from './version'
 
 const PROVIDERS = ['postgresql', 'mysql', 'sqlite']
 const tests = join(__dirname, '..')
@@ -21,7 +21,7 @@ async function generate(provider: string): Promise<void> {
   const lockTable = await readFile(join(tests, '../../prisma', provider, 'shedlock.prisma'), 'utf8')
   const client = `generator client {
   provider        = "prisma-client-js"
-  output          = "client"
+  output          = "client"${ENGINE === 'client' ? '\n  engineType      = "client"' : ''}
   previewFeatures = ["driverAdapters"]
 }
 `
@@ -35,7 +35,7 @@ async function generate(provider: string): Promise<void> {
   await promisify(execFile)(
     process.execPath,
     [join(PACKAGES, 'prisma/build/index.js'), 'generate', '--schema', schema],
-    { cwd: folder, env: { ...process.env, ...(NATIVE ? {} : await withoutEngines(folder)) } },
+    { cwd: folder, env: { ...process.env, ...(ENGINE === 'native' ? {} : await withoutEngines(folder)) } },
   )
 }
 

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 export const PRISMA = process.env['PRISMA'] ?? '5.22'
 export const PACKAGES = join(__dirname, PRISMA, 'node_modules')
 /**
- * Whether the clients use Prisma's native engine, which Prisma downloads, without a driver adapter. By default the same core of the
- * engine runs as WebAssembly, with driver adapters.
+ * The engine of the clients: `native`, which Prisma downloads, without a driver adapter; by default the same core as WebAssembly, with
+ * driver adapters; or, from Prisma 6.16 on, `client`, which has no core in Rust.
  */
-export const NATIVE = process.env['PRISMA_ENGINE'] === 'native'
+export const ENGINE = process.env['PRISMA_ENGINE'] ?? 'wasm'
 
 /** Returns the folder of the client that was generated for a provider. */
 export function generated(provider: string): string {

@@ -20,7 +20,7 @@ with shedlock_acquired as (update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end) then exists (select 1 from shedlock_acquired) end then 'acquired'
+      else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end) then exists (select 1 from shedlock_acquired) end then 'acquired'
     when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
     and ("locked_by" = :lockedBy::varchar) is not true then 'held'
     else 'free' end as outcome
@@ -36,7 +36,7 @@ insert into "shedlock" ("name", "lock_until", "locked_at", "locked_by")
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end)
+      else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end)
   on conflict ("name") do nothing;
 
 ---- acquireSlot
@@ -62,7 +62,7 @@ with shedlock_acquired as (update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end) then exists (select 1 from shedlock_acquired) end then 'acquired'
+      else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end) then exists (select 1 from shedlock_acquired) end then 'acquired'
     when max("lock_until") > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then case
     when max("locked_by") = :lockedBy::varchar then 'free'
     else 'held' end
@@ -82,7 +82,7 @@ insert into "shedlock" ("name", "lock_until", "locked_at", "locked_by")
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end)
+      else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end)
   on conflict ("name") do nothing;
 
 ---- acquireAgain
@@ -98,7 +98,7 @@ update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end)
+      else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end)
     and exists (select 1
     from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
@@ -114,7 +114,7 @@ update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end)
+      else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end)
     and exists (select 1
     from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
@@ -128,7 +128,7 @@ update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end)
+      else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end)
     and exists (select 1
     from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row)
     and set_config('synchronous_commit', 'off', true) is not null;
@@ -143,7 +143,7 @@ update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end)
+      else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end)
     and exists (select 1
     from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
@@ -158,7 +158,7 @@ update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end)
+      else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end)
     and exists (select 1
     from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
@@ -174,7 +174,7 @@ update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end)
+      else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end)
     and exists (select 1
     from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 
@@ -188,7 +188,7 @@ update "shedlock"
     and (select case
       when pg_catalog.txid_current_if_assigned() is null
       and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second' then true
-      else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end)
+      else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end)
     and exists (select 1
     from (select 1 from "shedlock" where "name" = :name::varchar for no key update skip locked) shedlock_row);
 

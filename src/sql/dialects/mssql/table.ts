@@ -40,6 +40,6 @@ export const mssqlTable: TableDialect = {
   schema: sql`schema_name()`,
   grantee: sql`quotename(user_name())`,
   isInTransaction: sql`select case when @@trancount > 0 then 1 else 0 end as is_open`,
-  // permission was denied on the object, on the column
-  denied: ['229', '230'],
+  // permission was denied on the object, on the column, in the database
+  denied: ['229', '230', '262'],
 }

@@ -4,6 +4,9 @@ import { FEW_CONNECTIONS, type TableDialect } from '../../table/dialect'
 /** The user of this connection, as `grant … to` expects it, and as the server lists privileges. */
 const GRANTEE = sql`concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`
 
+/** Text of a catalogue, whose binary collations some clients mistake for bytes. */
+const text = (column: string): Sql => sql`convert(${raw(column)} using utf8mb4)`
+
 /** MySQL and MariaDB. */
 export const mysqlTable: TableDialect = {
   conditional: true,
@@ -21,9 +24,9 @@ export const mysqlTable: TableDialect = {
     const here = (alias: string): Sql =>
       sql`${raw(alias)}.table_schema = coalesce(${schema}, database()) and ${raw(alias)}.table_name = ${table}`
     return sql`
-    select c.column_name as column_name, c.column_type as column_type, c.character_maximum_length as max_length,
+    select ${text('c.column_name')} as column_name, ${text('c.column_type')} as column_type, c.character_maximum_length as max_length,
       case c.is_nullable when _utf8mb4'YES' then 1 else 0 end as nullable, @@autocommit as autocommit,
-      coalesce(${schema}, database()) as table_schema, c.extra like _utf8mb4'%on update%' as on_update,
+      ${text('c.table_schema')} as table_schema, c.extra like _utf8mb4'%on update%' as on_update,
       (select count(*) from information_schema.statistics s
         where ${here('s')} and s.non_unique = 0 and s.sub_part is null and s.column_name = c.column_name
           and not exists (
@@ -37,12 +40,12 @@ export const mysqlTable: TableDialect = {
       sql`${raw(prefix)}_schema = coalesce(${schema}, database()) and ${raw(prefix)}_${raw(prefix === 'event_object' ? 'table' : 'name')} = ${table}`
     return sql`
     select case when table_type like '%VIEW' then 'view' when table_type like 'TEMP%' then 'temporary' else 'engine' end as what,
-      coalesce(engine, table_name) as name
+      ${text('coalesce(engine, table_name)')} as name
     from information_schema.tables where ${here('table')} and (table_type not in ('BASE TABLE', 'SYSTEM VERSIONED') or engine <> 'InnoDB')
-    union all select case constraint_type when 'CHECK' then 'check' else 'foreign key' end, constraint_name
+    union all select case constraint_type when 'CHECK' then 'check' else 'foreign key' end, ${text('constraint_name')}
     from information_schema.table_constraints where ${here('table')} and constraint_type in ('CHECK', 'FOREIGN KEY')
-    union all select 'trigger', trigger_name from information_schema.triggers where ${here('event_object')}
-    union all select 'column', column_name from information_schema.columns
+    union all select 'trigger', ${text('trigger_name')} from information_schema.triggers where ${here('event_object')}
+    union all select 'column', ${text('column_name')} from information_schema.columns
     where ${here('table')} and is_nullable = 'NO' and column_default is null and extra not like '%auto_increment%'
       and extra not like '%GENERATED%'`
   },
@@ -66,7 +69,7 @@ export const mysqlTable: TableDialect = {
   denied: ['1044', '1142', '1143'],
   session: sql`connection_id()`,
   engineOf: (schema, table) => sql`
-    select engine as engine from information_schema.tables
+    select ${text('engine')} as engine from information_schema.tables
     where table_schema = coalesce(${schema}, database()) and table_name = ${table}`,
   isInTransaction: sql`select coalesce(/*M! @@in_transaction + 0, */ -1) as is_open`,
   // Without SESSION it is for the next transaction, so it fails in this one (1568); the value is what it is already.

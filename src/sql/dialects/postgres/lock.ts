@@ -21,7 +21,7 @@ import { raw, sql, type Sql } from '../../sql'
  */
 const COMMITS = sql`(select case when pg_catalog.txid_current_if_assigned() is null
   and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second'
-  then true else pg_catalog.concat('open transaction, or a trigger that writes, since ', pg_catalog.transaction_timestamp())::boolean end)`
+  then true else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end)`
 
 /**
  * A condition of a write: whether no other session has locked the row. Its lock is the one that an update takes. Unlike `nowait`, it is
@@ -128,6 +128,7 @@ export const postgres: LockDialect = {
     '40P01': 'deadlock_detected: this session was chosen to give way',
     '55P03': 'lock_not_available: another session keeps the row or the table',
     '53300': 'too_many_connections: the server, the database or this user has no room for another connection',
+    '25P04': 'transaction_timeout: it is set (PostgreSQL 17), and shorter than our wait for the table',
     '57014': 'query_canceled: statement_timeout is set, or an operator has cancelled the statement',
   },
   readOnlyErrors: {

@@ -20,6 +20,12 @@ export const sqliteTable: TableDialect = {
 
   database: sql`(select file from pragma_database_list where name = 'main')`,
   denied: [],
+  fileAccess: {
+    // A write without a row needs no journal, so it would not fail.
+    write: (table) => sql`reindex ${table.table}`,
+    refused: /readonly|unable to open/,
+    advice: 'let this user write the file and create others in its folder, as SQLite does for each write.',
+  },
   // SQLite refuses this pragma in a transaction, and otherwise ignores it for temporary tables.
   failsInTransaction: sql`pragma temp.synchronous = 2`,
 }
