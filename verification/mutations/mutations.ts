@@ -338,7 +338,7 @@ export const mutations: readonly Mutation[] = [
     rule: 14,
     breaks: 'a slot whose task did not run is not released with its lock',
     file: 'src/sql/lock-row.ts',
-    find: "if (outcome === 'unused') return this.#checked(",
+    find: "if (outcome === 'unused') return this.#checked(attempt, await this.#release(attempt))",
     replace: '',
     tests: ['test/sql/slot.test.ts'],
     backend: 'sqlite',
