@@ -22,9 +22,10 @@ interface PgAdapterLike extends AdapterFactoryLike {
 }
 
 /**
- * Returns how to open a connection; `undefined` if the client cannot: Prisma's own engine and most adapters hide their settings.
+ * Returns how to open a connection; `undefined` if the client cannot: Prisma's own engine and most adapters hide their settings, and in
+ * Prisma 5 the client hides its adapter.
  *
- * @param given an adapter that opens one connection each time
+ * @param given an adapter for the locks
  */
 export function openerOf(
   client: PrismaClientLike,
@@ -32,9 +33,14 @@ export function openerOf(
   preparation: Preparation,
   given?: AdapterFactoryLike,
 ): SqlClient['open'] {
-  if (given) return adapterOpener(given, dialect)
-  const adapter = adapterOf(client)
-  if (adapter?.adapterName !== '@prisma/adapter-pg') return undefined
+  const adapter: PgAdapterLike | undefined = given ?? adapterOf(client)
+  if (adapter?.adapterName === '@prisma/adapter-pg' && (adapter.connect ?? adapter.client))
+    return pgOpener(adapter, dialect, preparation)
+  return given && adapterOpener(given, dialect)
+}
+
+/** Opens connections of pg with the settings of an adapter's pool. */
+function pgOpener(adapter: PgAdapterLike, dialect: DialectName, preparation: Preparation): SqlClient['open'] {
   let pool: PgPoolLike | undefined
   const own = sqlClient(drivers[dialect], {
     connect: async () => {
@@ -55,8 +61,8 @@ async function pgPoolOf(adapter: PgAdapterLike): Promise<PgPoolLike> {
 
 /** Checks the option `adapter`. */
 export function anAdapter(adapter: AdapterFactoryLike, option: string): AdapterFactoryLike {
-  if (typeof (adapter as Partial<AdapterFactoryLike> | null)?.connect === 'function') return adapter
-  throw optionError(option, 'a driver adapter of Prisma 6.6 or later, such as a PrismaMariaDb')
+  if (typeof (adapter as Partial<AdapterFactoryLike> | null)?.adapterName === 'string') return adapter
+  throw optionError(option, 'a driver adapter of Prisma, such as a PrismaMariaDb')
 }
 
 function adapterOpener(adapter: AdapterFactoryLike, dialect: DialectName): SqlClient['open'] {

@@ -26,18 +26,19 @@ import {
   type AdapterFactoryLike,
   type PrismaClientLike,
 } from './prisma-client'
-import { prismaSqlClient } from './prisma-sql-client'
+import { prismaSqlClient, type UseClient } from './prisma-sql-client'
 import { endReadOnlyConnection } from './read-only-connection'
 import { sqliteClient } from './sqlite-client'
+import { preparedProtocol } from './text-protocol'
 
 /** Options of `prismaLockProvider`. */
 export interface PrismaLockProviderOptions extends SqlLockProviderOptions {
   /** The dialect of the database. Default: derived from the client's schema. */
   readonly dialect?: DialectName | undefined
   /**
-   * A driver adapter that opens the locks' own connections, for adapters that hide their settings: one for MariaDB or MySQL with
-   * `connectionLimit: 1`, because each of the connections is a pool of that size. Default: on PostgreSQL, the client's adapter for pg;
-   * otherwise, locks use the client's connections.
+   * A driver adapter that opens the locks' own connections, where the client hides its settings: on MariaDB and MySQL one with
+   * `connectionLimit: 1`, because each of the connections is a pool of that size; with Prisma 5 on PostgreSQL the client's own. Default:
+   * the client's adapter for pg, from Prisma 6 on; otherwise, locks use the client's connections.
    */
   readonly adapter?: AdapterFactoryLike | undefined
   /**
@@ -81,7 +82,13 @@ export function prismaLockProvider(
   const client = originalOf(prisma)
   const dialect = given ?? dialectNamed(dialectOfClient(client))
   const use = dialect.name === 'sqlite' ? sqliteClient(client, errorsOf(dialect.name)) : undefined
-  const sql = prismaSqlClient(dialect.name, use ?? ((work) => readSockets().then(() => work(client))))
+  const check = preparedProtocol(client)
+  const useClient: UseClient = async (work) => {
+    await readSockets()
+    await check()
+    return work(client)
+  }
+  const sql = prismaSqlClient(dialect.name, use ?? useClient)
   const open = openerOf(client, dialect.name, new Preparation(namedStatements), adapter)
   const isMySql = dialect.name === 'mysql' || dialect.name === 'mariadb'
   const leave = isMySql ? () => endReadOnlyConnection(client) : undefined

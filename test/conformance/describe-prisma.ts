@@ -1,7 +1,8 @@
-import type { RawClientLike } from '../../src/prisma/prisma-client'
+import type { AdapterFactoryLike, RawClientLike } from '../../src/prisma/prisma-client'
 import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
 import { conformanceBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
+import { NESTED_TRANSACTIONS } from '../prisma/adapters'
 import {
   prismaBackends,
   type PrismaBackend,
@@ -31,6 +32,8 @@ interface Variant {
   readonly wal: boolean
   /** The locks use the app's pool. */
   readonly ownConnections?: 0
+  /** The locks have an adapter of their own. */
+  readonly hasOwnAdapter?: true
   /** Its statements are those of another backend or journal, where they are shown to keep locks. */
   readonly sqlOnly?: boolean
 }
@@ -46,6 +49,16 @@ function variantsOf({ name, adapter, shared }: PrismaBackend): readonly Variant[
       { variant: " in the app's pool", wal: false, ownConnections: 0, sqlOnly: true },
     ]
   // MySQL's adapter is that of MariaDB.
+  if (adapter === 'mariadb' && NESTED_TRANSACTIONS)
+    return [
+      { variant: '', wal: false, sqlOnly: name === 'mysql' },
+      {
+        variant: ' with an adapter for the locks',
+        wal: false,
+        hasOwnAdapter: true,
+        sqlOnly: name === 'mysql',
+      },
+    ]
   if (name !== 'sqlite' || OWN_SQLITE.test(adapter))
     return [{ variant: '', wal: false, sqlOnly: !shared || name === 'mysql' }]
   return [
@@ -60,15 +73,16 @@ export function describePrisma(isOurs: (backend: PrismaBackend) => boolean): voi
   const cases = backends.flatMap((backend) => variantsOf(backend).map((variant) => ({ backend, ...variant })))
   describeBackends(cases)(
     'Prisma on $backend.name by $backend.adapter$variant',
-    ({ backend, wal, sqlOnly, ownConnections }) => {
+    ({ backend, wal, sqlOnly, ownConnections, hasOwnAdapter }) => {
       const { dialect, shared, adapter } = backend
       const inZone = IN_ZONE[adapter]
       let database: PrismaTestDatabase
       let client: TestClient
+      let own: AdapterFactoryLike | undefined
 
       describeSuites<TestClient>({
         ...{ backend, wal, sqlOnly },
-        provide: (prisma, rest) => prismaLockProvider(prisma, { ownConnections, ...rest }),
+        provide: (prisma, rest) => prismaLockProvider(prisma, { ownConnections, adapter: own, ...rest }),
         open: async (after) => {
           // What lives in memory can only be observed by the connection itself. And two libraries must not have one SQLite file open in
           // one process: who closes it drops the locks of the other.
@@ -76,6 +90,7 @@ export function describePrisma(isOurs: (backend: PrismaBackend) => boolean): voi
           if (shared && !(dialect === 'sqlite' && OWN_SQLITE.test(adapter))) {
             const { dataSource, ...opened } = await openDatabase(backend, { enableWAL: wal }, after)
             database = opened.database
+            if (hasOwnAdapter) own = await database.ownAdapter()
             return dataSource
           }
           database = await backend.create()

@@ -1,3 +1,4 @@
+import type { AdapterFactoryLike } from '../../src/prisma/prisma-client'
 import { availableBackends, type Backend, type TestDatabase } from '../backends'
 import { ADAPTERS, connect, type TestClient, type TestProvider } from './adapters'
 
@@ -12,6 +13,8 @@ export interface PrismaBackend extends Omit<Backend, 'create'> {
 }
 
 export interface PrismaTestDatabase extends TestDatabase {
+  /** An adapter that opens one connection each time, for locks alone. */
+  ownAdapter(): Promise<AdapterFactoryLike>
   /** @param options for the adapter's driver or pool */
   connect(options?: Readonly<Record<string, unknown>>): Promise<TestClient>
 }
@@ -28,6 +31,10 @@ export function prismaBackends(backends: readonly Backend[] = availableBackends(
         const clients: TestClient[] = []
         return {
           ...database,
+          ownAdapter: async () => {
+            const options = { connectionLimit: 1, adapter: { useTextProtocol: true } }
+            return (await adapter.make(database.url, options)) as AdapterFactoryLike
+          },
           connect: async (options = {}) => {
             const client = await connect(adapter, database.url, options)
             clients.push(client)

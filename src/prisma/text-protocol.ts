@@ -1,0 +1,29 @@
+import { clientError } from '../core/internal'
+import { adapterOf, type RawClientLike } from './prisma-client'
+
+/**
+ * Returns a check that a client cannot give a lock a connection with an open transaction of the app. Prepared statements cannot begin
+ * one, but those of MySQL's text protocol can, and no statement shows it; MariaDB shows it.
+ *
+ * @throws LockError `INVALID_CLIENT`, when it is called
+ */
+export function preparedProtocol(client: RawClientLike): () => Promise<void> {
+  let checked: Promise<void> | undefined
+  const check = async (): Promise<void> => {
+    const rows = (await client.$queryRawUnsafe(
+      "show session status where variable_name = 'Com_stmt_execute' and value = 0 and @@version not like '%MariaDB%'",
+    )) as unknown[]
+    if (rows.length > 0)
+      throw clientError(
+        'With useTextProtocol on MySQL, a lock cannot see a transaction that the app left open on its connection – pass a second adapter to prismaLockProvider: { adapter: new PrismaMariaDb(…) } with connectionLimit: 1.',
+      )
+  }
+  return () => {
+    if (adapterOf(client)?.adapterName !== '@prisma/adapter-mariadb') return Promise.resolve()
+    checked ??= check().catch((error: unknown) => {
+      checked = undefined
+      throw error
+    })
+    return checked
+  }
+}

@@ -1,0 +1,44 @@
+import { expect, it } from '@jest/globals'
+import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
+import { describeBackends } from '../backends'
+import { lockError } from '../lock-error'
+import { prismaBackends } from './clients'
+import { openPrisma } from './lock-table'
+
+const job = { name: 'job', lockAtMostFor: '1m' }
+const backends = prismaBackends().filter(({ adapter }) => adapter === 'pg' || adapter === 'mariadb')
+
+describeBackends(backends)('locks of Prisma on $name', (backend) => {
+  const isPostgres = backend.adapter === 'pg'
+  /** One connection, on which a statement can begin a transaction. */
+  const one = { max: 1, connectionLimit: 1, adapter: { useTextProtocol: true } }
+
+  it('have connections of their own, which no transaction of the app reaches', async () => {
+    const { prisma, database } = await openPrisma(backend, undefined, one)
+    const adapter = isPostgres ? undefined : await database.ownAdapter()
+    const provider = prismaLockProvider(prisma, { adapter })
+    expect(provider.description).toMatch(/by connections of its own/)
+    await prisma.$executeRawUnsafe('begin')
+    const lock = await provider.lock(job)
+    await prisma.$executeRawUnsafe('rollback')
+    expect(lock).toBeDefined()
+    expect(await provider.lock(job)).toBeUndefined()
+    await lock?.unlock()
+    await provider.drain()
+  })
+
+  it('in its own pool are refused where a transaction of the app would not be seen', async () => {
+    const { prisma } = await openPrisma(backend, undefined, one)
+    const provider = prismaLockProvider(prisma, { ownConnections: 0 })
+    if (backend.name === 'mysql')
+      await expect(provider.lock(job)).rejects.toEqual(lockError('INVALID_CLIENT', /useTextProtocol on MySQL/))
+    else await (await provider.lock(job))?.unlock()
+  })
+
+  it('refuse an adapter that is none', async () => {
+    const { prisma } = await openPrisma(backend)
+    expect(() => prismaLockProvider(prisma, { adapter: 'pg' as never })).toThrow(
+      'adapter must be a driver adapter of Prisma',
+    )
+  })
+})
