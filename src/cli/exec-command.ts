@@ -22,7 +22,7 @@ export function addExecCommand(program: Command): void {
     .usage('<name> [options] -- <command...>')
     .summary('run a command under a lock, or skip it, or wait for the lock')
     .description(
-      "Runs a command if the lock can be acquired, and releases the lock when the command ends. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded for this slot, or a later run has begun. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the command; with --abort-after, SIGTERM only after this time. Durations need a unit. Set --lock-at-most-for or --wait.",
+      "Runs a command if the lock can be acquired, and releases the lock when the command has ended. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded for this slot, or a later run has begun. The command has ended when all processes that it started have. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to all of them, SIGUSR1 and SIGUSR2 to the command alone; with --abort-after, SIGTERM only after this time. On a terminal only the command itself counts. Durations need a unit. Set --lock-at-most-for or --wait.",
     )
   addOptions(exec, ...OPTIONS, ...CONNECTION_OPTIONS).action(
     (name: string, command: [string, ...string[]], flags: ExecFlags) => {
@@ -62,10 +62,11 @@ class CommandFailed extends Error {
 async function runLocked(
   provider: SqlLockProvider,
   name: string,
-  [command, ...args]: [string, ...string[]],
+  command: [string, ...string[]],
   { wait, slot, abortAfter = '0s', skippedExitCode, quiet = false, ...flags }: ExecFlags,
   signals: Signals,
 ): Promise<number> {
+  const [program] = command
   const { lockAtMostFor, lockAtLeastFor, keepAliveAtMost: atMost } = flags
   const keepAlive = atMost === undefined ? (flags.keepAlive ?? lockAtMostFor === undefined) : { atMost }
   // From here on there may be a lock to release, so a signal must not end the process at once.
@@ -85,7 +86,11 @@ async function runLocked(
         listeners: [{ onExtendFailed, onLockLost, onUnlockFailed }],
       },
       async ({ signal }) => {
-        const ended = await runCommand(command, args, signal, signals, aDuration(abortAfter, 'abortAfter'))
+        const ended = await runCommand(command, signal, signals, aDuration(abortAfter, 'abortAfter'), () => {
+          say(
+            `${program} has ended, but not all processes that it started: the lock stays held until they end.`,
+          )
+        })
         const status = signal.aborted ? ExitCode.lockLost : ended
         // The lock is released next, so a signal now limits how long that may take.
         signals.tell(() => {
@@ -106,13 +111,13 @@ async function runLocked(
   try {
     const { executed } = await (wait === undefined ? execute(0) : waitFor(wait))
     if (!executed)
-      say(`Lock '${name}' was already acquired for this slot or a later one – ${command} was skipped.`)
+      say(`Lock '${name}' was already acquired for this slot or a later one – ${program} was skipped.`)
     return ExitCode.ok
   } catch (error) {
     if (error instanceof CommandFailed) return error.status
     if (signals.received) return statusOf(signals.received)
     if (!isRefused(error)) throw error
-    say(`${await whoHolds(provider, name)} – ${command} was skipped.`)
+    say(`${await whoHolds(provider, name)} – ${program} was skipped.`)
     return skippedExitCode
   }
 }
