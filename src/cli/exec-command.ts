@@ -1,7 +1,16 @@
 import type { Command } from 'commander'
-import { aDuration, parseLockConfiguration, executeOnce, LockError, unreleasedError } from '../core/internal'
+import {
+  aDuration,
+  executeOnce,
+  isUnanswered,
+  Lease,
+  LockError,
+  parseLockConfiguration,
+  unreleasedError,
+  untilAnswered,
+} from '../core/internal'
 import type { SqlLockProvider } from '../sql/internal'
-import { ExitCode, wrongUsage } from './command-error'
+import { ExitCode, NotConnected, wrongUsage } from './command-error'
 import { announce, withConnection } from './connect'
 import { holding } from './describe-lock'
 import { addOptions, CONNECTION_OPTIONS, type ConnectionOption, type Flags } from './options'
@@ -36,10 +45,20 @@ export function addExecCommand(program: Command): void {
       parseLockConfiguration({ name, lockAtMostFor: lockAtMostFor ?? '1m', lockAtLeastFor })
       const signals = new Signals()
       signals.tell((signal) => process.exit(statusOf(signal)))
-      return withConnection(flags, async (connection) => {
-        await announce(connection, flags.quiet)
-        if (flags.createTable) await connection.provider.table.create()
-        process.exitCode = await runLocked(connection.provider, name, command, flags, signals)
+      const waited = wait === undefined ? undefined : new Lease(aDuration(wait, 'wait'))
+      let isConnected = false
+      const run = () =>
+        withConnection(flags, async (connection) => {
+          await announce(connection, flags.quiet)
+          if (flags.createTable) await connection.provider.table.create()
+          isConnected = true
+          process.exitCode = await runLocked(connection.provider, name, command, flags, waited, signals)
+        })
+      let isReported = flags.quiet
+      return untilAnswered(run, { atMost: waited?.remaining() ?? 0 }, (error) => {
+        if (isConnected || !(error instanceof NotConnected || isUnanswered(error))) return false
+        if (!isReported) warn(waiting(error, wait))
+        return (isReported = true)
       })
     },
   )
@@ -64,6 +83,7 @@ async function runLocked(
   name: string,
   command: [string, ...string[]],
   { wait, slot, abortAfter = '0s', skippedExitCode, quiet = false, ...flags }: ExecFlags,
+  waited: Lease | undefined,
   signals: Signals,
 ): Promise<number> {
   const [program] = command
@@ -78,7 +98,7 @@ async function runLocked(
   const say = (text: string): void => {
     if (!quiet) warn(text)
   }
-  const execute = (wait: string | number) =>
+  const execute = (wait: number) =>
     executeOnce(
       provider,
       {
@@ -99,17 +119,17 @@ async function runLocked(
         if (status !== 0) throw new CommandFailed(status)
       },
     )
-  const waitFor = async (duration: string) => {
+  const waitFor = async (duration: Lease) => {
     try {
       return await execute(0)
     } catch (error) {
-      if (!isRefused(error) || signals.received) throw error
-      say(`${await whoHolds(provider, name)} – waiting for ${duration} at most.`)
-      return execute(duration)
+      if (signals.received || !(isRefused(error) || isUnanswered(error))) throw error
+      say(waiting(isRefused(error) ? await whoHolds(provider, name) : error, wait))
+      return execute(duration.remaining())
     }
   }
   try {
-    const { executed } = await (wait === undefined ? execute(0) : waitFor(wait))
+    const { executed } = await (waited === undefined ? execute(0) : waitFor(waited))
     if (!executed)
       say(`Lock '${name}' was already acquired for this slot or a later one – ${program} was skipped.`)
     return ExitCode.ok
@@ -120,6 +140,10 @@ async function runLocked(
     say(`${await whoHolds(provider, name)} – ${program} was skipped.`)
     return skippedExitCode
   }
+}
+
+function waiting(why: unknown, wait: string | undefined): string {
+  return `${oneLine(why).replace(/\.$/, '')} – waiting for ${wait} at most.`
 }
 
 function isRefused(error: unknown): boolean {

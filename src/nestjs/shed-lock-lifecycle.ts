@@ -14,16 +14,18 @@ import {
   parseSlot,
   configurationError,
   Lease,
+  isUnanswered,
   LockError,
   time,
 } from '../core/internal'
 import { scheduleOf, schedulerOf } from './cron-slot'
 import {
-  faultsOfTables,
+  checkTables,
   instancesOf,
   lockProvidersFor,
   ONE_CORE,
   placesOf,
+  tableOf,
   type LockProviders,
   type Modules,
 } from './lock-providers'
@@ -48,6 +50,8 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   readonly #scheduled = new Map<string, { readonly instance: object; readonly key: PropertyKey }>()
   #ended: Promise<void> | undefined
   #cancelCheck: Cancel | undefined
+  /** Aborts when nothing may start any more. */
+  readonly #shutdown = new AbortController()
 
   /** @throws LockError `INVALID_CONFIGURATION` */
   constructor(
@@ -103,15 +107,10 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       CHECK_AFTER,
       () => {
         this.#checkSignals()
-        void this.#checkTables()
+        void checkTables(this.providers, this.#logger, this.#shutdown.signal)
       },
       false,
     )
-  }
-
-  async #checkTables(): Promise<void> {
-    const faults = await faultsOfTables(this.providers)
-    if (!this.executors.areShutDown) for (const fault of faults) this.#logger.error(fault)
   }
 
   #checkSignals(): void {
@@ -136,6 +135,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
 
   async #end(): Promise<void> {
     this.executors.areShutDown = true
+    this.#shutdown.abort()
     this.#cancelCheck?.()
     const shutdown = parseShutdown(this.options.shutdown ?? {})
     const lease = new Lease(shutdown.timeout)
@@ -161,6 +161,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   /** Checks a locked method's configuration with the defaults of the module, and schedules its run to catch up. */
   #check(instance: object, key: PropertyKey, lock: SchedulerLockOptions): void {
     const { provider, slot, catchUp, untilSucceeded, ...configuration } = configurationOf(instance, lock)
+    const { name } = configuration
     const { slots } = this.executors
     const hasSlots = this.#hasSlots(instance, key, slot)
     const option = untilSucceeded ? 'untilSucceeded' : catchUp !== undefined ? 'catchUp' : undefined
@@ -168,7 +169,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     if (option && !hasSlots && isLocked(instance, key))
       throw configurationError(
         `${option} of ${nameOf(instance, key)} needs slots – leave it out, or add a @Cron expression to the method and cronTime to ShedLockModule.forRoot, or set slot.`,
-        typeof configuration.name === 'string' ? configuration.name : undefined,
+        typeof name === 'string' ? name : undefined,
       )
     // Warns of a method with neither slots nor lockAtLeastFor, unless a method without a lock overrides it.
     const checkedSlot = hasSlots || !isLocked(instance, key) ? () => 1 : undefined
@@ -185,26 +186,28 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       // Undefined before its @Cron is due for the first time, and if the scheduler does not run it here.
       return slots?.isScheduled(instance, key) ? slots.slotOf(instance, key) : undefined
     }
-    this.#catchUps.push(() => this.#catchUp(instance, key, lastDue, aDuration(catchUp, 'catchUp')))
+    const atMost = aDuration(catchUp, 'catchUp')
+    const isMissed = async (): Promise<boolean> => {
+      const last = lastDue()
+      if (last === undefined || time.wall() - last > atMost) return false
+      const table = tableOf(this.providers.get(provider))
+      const lockName = typeof name === 'function' ? (name as () => string).call(instance) : name
+      const due = slot ? new Date(last) : slots?.dueOf(instance, key)
+      if (!table || !due) return true
+      return (await table.missed(lockName, { due, atMost, signal: this.#shutdown.signal })) !== undefined
+    }
+    this.#catchUps.push(() => this.#catchUp(instance, key, isMissed))
   }
 
-  /**
-   * Runs the method for the time at which it was last due, unless an instance already did. Never rejects.
-   *
-   * @param atMost how many milliseconds ago that may be
-   */
-  async #catchUp(
-    instance: object,
-    key: PropertyKey,
-    lastDue: () => number | undefined,
-    atMost: number,
-  ): Promise<void> {
+  /** Runs the method for the time at which it was last due, unless an instance already did. Never rejects. */
+  async #catchUp(instance: object, key: PropertyKey, isMissed: () => Promise<boolean>): Promise<void> {
     try {
-      if (time.wall() - (lastDue() ?? -Infinity) > atMost) return
+      if (!(await isMissed())) return
       await (instance as Record<PropertyKey, () => unknown>)[key]?.()
     } catch (error) {
       // Expected with `onSkip: 'throw'` if an instance ran the method or is running it.
       if (error instanceof LockError && error.code === 'SKIPPED') return
+      if (this.#shutdown.signal.aborted && isUnanswered(error)) return
       const name = nameOf(instance, key)
       this.#logger.error(`${name} failed when catching up`, error instanceof Error ? error.stack : error)
     }

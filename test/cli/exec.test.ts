@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { availableBackends, describeBackends } from '../backends'
-import { TcpProxy } from '../backends/tcp-proxy'
+import { freePort } from '../backends/free-port'
+import { LOCAL, TcpProxy } from '../backends/tcp-proxy'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 import { FULL, runCli, startCli, type Started } from './built-cli'
@@ -110,6 +111,26 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
         child.stdin.end('stop')
         await eventually(() => expect(() => process.kill(Number(said('stdout')), 0)).toThrow('ESRCH'))
         child.kill('SIGTERM')
+        expect(await ended).toEqual([7, null])
+      } finally {
+        await proxy.close()
+      }
+    },
+  )
+
+  itIf(backend.dialect === 'postgres', 'a server')(
+    'waits for a database that starts later than the command, if it may wait',
+    async () => {
+      const { database } = await openCli(backend)
+      const url = new URL(database.url)
+      const proxy = new TcpProxy(Number(url.port), LOCAL)
+      url.port = String(await freePort())
+      const env = { DATABASE_URL: url.href }
+      expect(await runCli([...LOCK, ...node('')], { env })).toMatchObject({ status: 3 })
+      const { said, ended } = startCli([...LOCK, '--wait', '1m', ...node('process.exit(7)')], env)
+      await eventually(() => expect(said('stderr')).toMatch(/ECONNREFUSED.* – waiting for 1m at most\.$/m))
+      await proxy.listenOn(Number(url.port))
+      try {
         expect(await ended).toEqual([7, null])
       } finally {
         await proxy.close()
