@@ -18,6 +18,8 @@ async function main(): Promise<void> {
     job.stop()
     void executor.shutdown().then(() => dataSource.destroy())
   })
+  // npm and watchers send two signals, and the second one must not end the shutdown.
+  process.on('SIGTERM', () => {})
   console.log('ready')
 }
 

@@ -26,6 +26,8 @@ server.addHook('preClose', async () => {
 server.addHook('onClose', () => dataSource.destroy())
 
 process.once('SIGTERM', () => void server.close())
+// npm and watchers send two signals, and the second one must not end the shutdown.
+process.on('SIGTERM', () => {})
 void server.listen({ port: Number(process.env['PORT'] ?? 3000) }).then(() => {
   console.log('ready')
 })

@@ -25,4 +25,6 @@ async function shutdown(): Promise<void> {
 }
 
 process.once('SIGTERM', () => void shutdown())
+// npm and watchers send two signals, and the second one must not end the shutdown.
+process.on('SIGTERM', () => {})
 void main()

@@ -57,13 +57,17 @@ export const many = (word: string): string[] => Array.from({ length: 24 }, (_, i
 const recipes = ofPage('docs/guides/recipes.md', (text, file) =>
   text
     .replace("'0 3 * * *'", file.startsWith('catch-up') ? NEVER : SOON)
+    .replace("'2h'", "'366d'")
     .replace("'*/15 * * * *'", SOON)
     .replace("['report', 'clean-up', 'import']", JSON.stringify(many('job')))
     .replace("['acme', 'globex', 'initech']", JSON.stringify(many('customer'))),
 )
 for (const [file, text] of described)
   if (/^(catch-up|newest)/.test(file))
-    recipes.set(file, text.replace("'0 3 * * *'", NEVER).replace("'*/15 * * * *'", SOON))
+    recipes.set(
+      file,
+      text.replace("'0 3 * * *'", NEVER).replace("'2h'", "'366d'").replace("'*/15 * * * *'", SOON),
+    )
 recipes.set('jobs/report', unchanged.get('jobs/report') ?? '')
 
 const soon = (text: string): string => text.replaceAll("'*/15 * * * *'", SOON)
