@@ -18,8 +18,9 @@ async function main(): Promise<void> {
     job.stop()
     void executor.shutdown().then(() => dataSource.destroy())
   })
-  // npm and watchers send two signals, and the second one must not end the shutdown.
-  process.on('SIGTERM', () => {})
+  process.on('SIGTERM', () => {
+    // npm and watchers send a second signal, which must not end the shutdown.
+  })
   console.log('ready')
 }
 

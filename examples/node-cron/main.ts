@@ -25,6 +25,7 @@ async function shutdown(): Promise<void> {
 }
 
 process.once('SIGTERM', () => void shutdown())
-// npm and watchers send two signals, and the second one must not end the shutdown.
-process.on('SIGTERM', () => {})
+process.on('SIGTERM', () => {
+  // npm and watchers send a second signal, which must not end the shutdown.
+})
 void main()

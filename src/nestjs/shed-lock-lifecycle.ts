@@ -191,7 +191,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       const last = lastDue()
       if (last === undefined || time.wall() - last > atMost) return false
       const table = tableOf(this.providers.get(provider))
-      const lockName = typeof name === 'function' ? (name as () => string).call(instance) : name
+      const lockName = typeof name === 'function' ? name.call(instance) : name
       const due = slot ? new Date(last) : slots?.dueOf(instance, key)
       if (!table || !due) return true
       return (await table.missed(lockName, { due, atMost, signal: this.#shutdown.signal })) !== undefined

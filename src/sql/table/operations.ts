@@ -182,7 +182,7 @@ export class TableOperations {
     name: string,
     options: {
       /** When the job is due: its expression, or the time at which it was due last. */
-      readonly due: CronLike | CronTimeLike | Extract<Due, { cronTime: unknown }> | Date
+      readonly due: CronLike | CronTimeLike | { readonly cronTime: CronTimeLike } | Date
       /** How long ago that may be, and how long to wait for the database. */
       readonly atMost: Duration
       /** Ends the wait for the database. Default: none. */
