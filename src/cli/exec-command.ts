@@ -107,6 +107,7 @@ async function runLocked(
       },
       async ({ signal }) => {
         const ended = await runCommand(command, signal, signals, aDuration(abortAfter, 'abortAfter'), () => {
+          if (signal.aborted) return
           say(
             `${program} has ended, but not all processes that it started: the lock stays held until they end.`,
           )
