@@ -17,6 +17,7 @@ import {
   isUnanswered,
   LockError,
   time,
+  untilAnswered,
 } from '../core/internal'
 import { scheduleOf, schedulerOf } from './cron-slot'
 import {
@@ -196,19 +197,21 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       if (!table || !due) return true
       return (await table.missed(lockName, { due, atMost, signal: this.#shutdown.signal })) !== undefined
     }
-    this.#catchUps.push(() => this.#catchUp(instance, key, isMissed))
+    const run = async (): Promise<void> => {
+      if (await isMissed()) await (instance as Record<PropertyKey, () => unknown>)[key]?.()
+    }
+    const limits = { atMost, signal: this.#shutdown.signal }
+    this.#catchUps.push(() => this.#catchUp(nameOf(instance, key), untilAnswered(run, limits)))
   }
 
-  /** Runs the method for the time at which it was last due, unless an instance already did. Never rejects. */
-  async #catchUp(instance: object, key: PropertyKey, isMissed: () => Promise<boolean>): Promise<void> {
+  /** Waits for the run to catch up. Never rejects. */
+  async #catchUp(name: string, run: Promise<void>): Promise<void> {
     try {
-      if (!(await isMissed())) return
-      await (instance as Record<PropertyKey, () => unknown>)[key]?.()
+      await run
     } catch (error) {
       // Expected with `onSkip: 'throw'` if an instance ran the method or is running it.
       if (error instanceof LockError && error.code === 'SKIPPED') return
       if (this.#shutdown.signal.aborted && isUnanswered(error)) return
-      const name = nameOf(instance, key)
       this.#logger.error(`${name} failed when catching up`, error instanceof Error ? error.stack : error)
     }
   }

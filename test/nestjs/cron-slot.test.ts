@@ -177,8 +177,11 @@ describe('@SchedulerLock with catchUp', () => {
     const lockProvider = typeOrmLockProvider(await openMemory(migrated()))
     const yearBefore = new Date(new Date().getFullYear() - 1, 0, 1)
     await (await lockProvider.lock({ name: 'old', lockAtMostFor: '1m', slot: yearBefore }))?.unlock()
-    const find = jest.spyOn(lockProvider.table, 'find')
-    find.mockRejectedValueOnce(new LockError('DATABASE_ERROR', 'The database is away.'))
+    const away = new LockError('DATABASE_ERROR', 'The database is away.')
+    const find = jest.spyOn(lockProvider.table, 'find').mockRejectedValueOnce(away)
+    const acquired = lockProvider.forCaller()
+    jest.spyOn(acquired, 'acquire').mockRejectedValueOnce(away)
+    jest.spyOn(lockProvider, 'forCaller').mockReturnValue(acquired)
     const ran: string[] = []
     class Jobs {
       @Cron('0 0 1 1 *')
@@ -195,7 +198,7 @@ describe('@SchedulerLock with catchUp', () => {
     }
     await startScheduler({ lockProvider, cronTime: CronTime }, Jobs)
     await eventually(() => expect(ran).not.toEqual([]))
-    expect(find.mock.calls.map(([name]) => name)).toEqual(['old', 'new', 'old'])
+    expect(find.mock.calls.map(([name]) => name)).toEqual(['old', 'new', 'old', 'old'])
     expect(ran).toEqual(['old'])
   })
 
