@@ -73,7 +73,7 @@ async function stage(url: string, orm: Orm): Promise<{ fires: readonly Fire[]; e
   await migration.up(queryRunner)
   const log = await EventLog.open({ url, eventTable }, true)
   const show = new Show({ orm, url, lockTable, eventTable }, log)
-  process.once('SIGINT', () => {
+  process.on('SIGINT', () => {
     show.interrupt()
   })
   try {

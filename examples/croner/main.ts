@@ -18,6 +18,9 @@ async function main(): Promise<void> {
     job.stop()
     void executor.shutdown().then(() => dataSource.destroy())
   })
+  process.on('SIGTERM', () => {
+    // npm and watchers send a second signal, which must not end the shutdown.
+  })
   console.log('ready')
 }
 

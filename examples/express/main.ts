@@ -30,6 +30,9 @@ async function main(): Promise<void> {
     console.log(`ready ${(server.address() as AddressInfo).port}`)
   })
   process.once('SIGTERM', () => void shutdown(server))
+  process.on('SIGTERM', () => {
+    // npm and watchers send a second signal, which must not end the shutdown.
+  })
 }
 
 void main()

@@ -26,6 +26,9 @@ server.addHook('preClose', async () => {
 server.addHook('onClose', () => dataSource.destroy())
 
 process.once('SIGTERM', () => void server.close())
+process.on('SIGTERM', () => {
+  // npm and watchers send a second signal, which must not end the shutdown.
+})
 void server.listen({ port: Number(process.env['PORT'] ?? 3000) }).then(() => {
   console.log('ready')
 })

@@ -25,4 +25,7 @@ async function shutdown(): Promise<void> {
 }
 
 process.once('SIGTERM', () => void shutdown())
+process.on('SIGTERM', () => {
+  // npm and watchers send a second signal, which must not end the shutdown.
+})
 void main()

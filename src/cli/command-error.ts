@@ -44,12 +44,15 @@ export function databaseFailure(message: string): CommandError {
   return new CommandError(ExitCode.database, message)
 }
 
+/** The database may still be starting. */
+export class NotConnected extends CommandError {}
+
 /** @param isFile whether the database is a file of SQLite, which has no server */
-export function notConnected(why: string, isFile: boolean): CommandError {
+export function notConnected(why: string, isFile: boolean): NotConnected {
   const advice = isFile
     ? 'check whether the path is that of a database, and whether this user may open it'
     : 'check whether the server runs, and its address, user, password and database'
-  return databaseFailure(`The connection to the database failed: ${why} – ${advice}.`)
+  return new NotConnected(ExitCode.database, `The connection to the database failed: ${why} – ${advice}.`)
 }
 
 export function exitCodeOf(error: unknown): ExitCode {

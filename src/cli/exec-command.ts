@@ -1,7 +1,16 @@
 import type { Command } from 'commander'
-import { aDuration, parseLockConfiguration, executeOnce, LockError, unreleasedError } from '../core/internal'
+import {
+  aDuration,
+  executeOnce,
+  isUnanswered,
+  Lease,
+  LockError,
+  parseLockConfiguration,
+  unreleasedError,
+  untilAnswered,
+} from '../core/internal'
 import type { SqlLockProvider } from '../sql/internal'
-import { ExitCode, wrongUsage } from './command-error'
+import { ExitCode, NotConnected, wrongUsage } from './command-error'
 import { announce, withConnection } from './connect'
 import { holding } from './describe-lock'
 import { addOptions, CONNECTION_OPTIONS, type ConnectionOption, type Flags } from './options'
@@ -22,7 +31,7 @@ export function addExecCommand(program: Command): void {
     .usage('<name> [options] -- <command...>')
     .summary('run a command under a lock, or skip it, or wait for the lock')
     .description(
-      "Runs a command if the lock can be acquired, and releases the lock when the command ends. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded for this slot, or a later run has begun. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the command; with --abort-after, SIGTERM only after this time. Durations need a unit. Set --lock-at-most-for or --wait.",
+      "Runs a command if the lock can be acquired, and releases the lock when the command has ended. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded for this slot, or a later run has begun. The command has ended when all processes that it started have. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to all of them, SIGUSR1 and SIGUSR2 to the command alone; with --abort-after, SIGTERM only after this time. On a terminal only the command itself counts. Durations need a unit. Set --lock-at-most-for or --wait.",
     )
   addOptions(exec, ...OPTIONS, ...CONNECTION_OPTIONS).action(
     (name: string, command: [string, ...string[]], flags: ExecFlags) => {
@@ -36,10 +45,20 @@ export function addExecCommand(program: Command): void {
       parseLockConfiguration({ name, lockAtMostFor: lockAtMostFor ?? '1m', lockAtLeastFor })
       const signals = new Signals()
       signals.tell((signal) => process.exit(statusOf(signal)))
-      return withConnection(flags, async (connection) => {
-        await announce(connection, flags.quiet)
-        if (flags.createTable) await connection.provider.table.create()
-        process.exitCode = await runLocked(connection.provider, name, command, flags, signals)
+      const waited = wait === undefined ? undefined : new Lease(aDuration(wait, 'wait'))
+      let isConnected = false
+      const run = () =>
+        withConnection(flags, async (connection) => {
+          await announce(connection, flags.quiet)
+          if (flags.createTable) await connection.provider.table.create()
+          isConnected = true
+          process.exitCode = await runLocked(connection.provider, name, command, flags, waited, signals)
+        })
+      let isReported = flags.quiet
+      return untilAnswered(run, { atMost: waited?.remaining() ?? 0 }, (error) => {
+        if (isConnected || !(error instanceof NotConnected || isUnanswered(error))) return false
+        if (!isReported) warn(waiting(error, wait))
+        return (isReported = true)
       })
     },
   )
@@ -62,10 +81,12 @@ class CommandFailed extends Error {
 async function runLocked(
   provider: SqlLockProvider,
   name: string,
-  [command, ...args]: [string, ...string[]],
+  command: [string, ...string[]],
   { wait, slot, abortAfter = '0s', skippedExitCode, quiet = false, ...flags }: ExecFlags,
+  waited: Lease | undefined,
   signals: Signals,
 ): Promise<number> {
+  const [program] = command
   const { lockAtMostFor, lockAtLeastFor, keepAliveAtMost: atMost } = flags
   const keepAlive = atMost === undefined ? (flags.keepAlive ?? lockAtMostFor === undefined) : { atMost }
   // From here on there may be a lock to release, so a signal must not end the process at once.
@@ -77,7 +98,7 @@ async function runLocked(
   const say = (text: string): void => {
     if (!quiet) warn(text)
   }
-  const execute = (wait: string | number) =>
+  const execute = (wait: number) =>
     executeOnce(
       provider,
       {
@@ -85,7 +106,12 @@ async function runLocked(
         listeners: [{ onExtendFailed, onLockLost, onUnlockFailed }],
       },
       async ({ signal }) => {
-        const ended = await runCommand(command, args, signal, signals, aDuration(abortAfter, 'abortAfter'))
+        const ended = await runCommand(command, signal, signals, aDuration(abortAfter, 'abortAfter'), () => {
+          if (signal.aborted) return
+          say(
+            `${program} has ended, but not all processes that it started: the lock stays held until they end.`,
+          )
+        })
         const status = signal.aborted ? ExitCode.lockLost : ended
         // The lock is released next, so a signal now limits how long that may take.
         signals.tell(() => {
@@ -94,27 +120,31 @@ async function runLocked(
         if (status !== 0) throw new CommandFailed(status)
       },
     )
-  const waitFor = async (duration: string) => {
+  const waitFor = async (duration: Lease) => {
     try {
       return await execute(0)
     } catch (error) {
-      if (!isRefused(error) || signals.received) throw error
-      say(`${await whoHolds(provider, name)} – waiting for ${duration} at most.`)
-      return execute(duration)
+      if (signals.received || !(isRefused(error) || isUnanswered(error))) throw error
+      say(waiting(isRefused(error) ? await whoHolds(provider, name) : error, wait))
+      return execute(duration.remaining())
     }
   }
   try {
-    const { executed } = await (wait === undefined ? execute(0) : waitFor(wait))
+    const { executed } = await (waited === undefined ? execute(0) : waitFor(waited))
     if (!executed)
-      say(`Lock '${name}' was already acquired for this slot or a later one – ${command} was skipped.`)
+      say(`Lock '${name}' was already acquired for this slot or a later one – ${program} was skipped.`)
     return ExitCode.ok
   } catch (error) {
     if (error instanceof CommandFailed) return error.status
     if (signals.received) return statusOf(signals.received)
     if (!isRefused(error)) throw error
-    say(`${await whoHolds(provider, name)} – ${command} was skipped.`)
+    say(`${await whoHolds(provider, name)} – ${program} was skipped.`)
     return skippedExitCode
   }
+}
+
+function waiting(why: unknown, wait: string | undefined): string {
+  return `${oneLine(why).replace(/\.$/, '')} – waiting for ${wait} at most.`
 }
 
 function isRefused(error: unknown): boolean {

@@ -5,6 +5,8 @@ import type { Duration, Task, TaskResult } from './lock'
 import type { LockProvider } from './lock-provider'
 import { LockingTaskExecutor } from './locking-task-executor'
 import { parseOptions, type OptionParsers } from './options'
+import { Lease } from './time'
+import { isUnanswered, untilAnswered } from './until-answered'
 
 /** What to run once, and how long to wait while another instance runs it. */
 export interface ExecuteOnceConfiguration extends Omit<TaskConfiguration, 'untilSucceeded' | 'onSkip'> {
@@ -13,7 +15,7 @@ export interface ExecuteOnceConfiguration extends Omit<TaskConfiguration, 'until
    * for each slot, and never for an earlier one. Default: no slot, so every instance runs the task, one after another.
    */
   readonly slot?: TaskConfiguration['slot']
-  /** How long to wait while another instance runs the task. Default 5 minutes. */
+  /** How long to wait while another instance runs the task, or the database does not answer. Default 5 minutes. */
   readonly wait?: TaskConfiguration['wait']
   /** How long the other instances wait if the one that runs the task dies. Default 1 minute. */
   readonly lockAtMostFor?: Duration | undefined
@@ -49,28 +51,42 @@ export async function executeOnce<T>(
   task: Task<T>,
 ): Promise<TaskResult<T>> {
   const parsed = parseOptions(configuration, OPTIONS, 'configuration', nameOf(configuration))
-  const { name = parseLockName(undefined), listeners, ...lock } = parsed
+  const {
+    name = parseLockName(undefined),
+    listeners,
+    wait = { atMost: 300_000, interval: 500 },
+    ...lock
+  } = parsed
   const executor = new LockingTaskExecutor(provider, { listeners })
   const untilSucceeded = lock.slot !== undefined
-  return executor.executeWithLock(
-    {
-      wait: '5m',
-      lockAtMostFor: '1m',
-      keepAlive: true,
-      ...lock,
-      name,
-      untilSucceeded,
-      onSkip(event) {
-        if (event.reason !== 'already-run') throw skipError(event)
+  const waited = new Lease(wait.atMost)
+  let hasBegun = false
+  const attempt = () =>
+    executor.executeWithLock(
+      {
+        lockAtMostFor: '1m',
+        keepAlive: true,
+        ...lock,
+        name,
+        untilSucceeded,
+        wait: { ...wait, atMost: waited.remaining() },
+        onSkip(event) {
+          if (event.reason !== 'already-run') throw skipError(event)
+        },
       },
-    },
-    async (context) => {
-      const value = await task(context)
-      if (context.lock.remaining() === 0)
-        warn(
-          `'${name}' was done, but its lock was lost before it ended, so another instance may do it again.`,
-        )
-      return value
-    },
+      async (context) => {
+        hasBegun = true
+        const value = await task(context)
+        if (context.lock.remaining() === 0)
+          warn(
+            `'${name}' was done, but its lock was lost before it ended, so another instance may do it again.`,
+          )
+        return value
+      },
+    )
+  return untilAnswered(
+    attempt,
+    { atMost: wait.atMost, signal: lock.signal },
+    (error) => !hasBegun && isUnanswered(error),
   )
 }

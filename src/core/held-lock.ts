@@ -42,8 +42,7 @@ export function recordGuard(acquisition: Acquisition): void {
 }
 
 const OUTLIVED = 'the task ran longer than lockAtMostFor'
-const NOT_EXTENDED =
-  'it was not extended in time: the database did not answer its extensions, or this process stood still'
+const NOT_EXTENDED = 'it was not extended in time: the database did not answer, or this process stood still'
 
 /** One lock, from its acquisition to its end. Its extensions and its release run one at a time. */
 export class HeldLock implements Lock {
@@ -54,6 +53,8 @@ export class HeldLock implements Lock {
   /** Why the lock can no longer be used. The error itself is created when it is needed. */
   #end: End | undefined
   #error: LockError | undefined
+  /** Why it was not extended, since its last extension: the first error, because the lease's end cuts later attempts short. */
+  #notExtended: unknown
   /** Why the signal aborts, although the lock may still be held. */
   #abort: { readonly reason: unknown } | undefined
   #isReleased = false
@@ -209,10 +210,12 @@ export class HeldLock implements Lock {
     try {
       await this.#inTurn(() => this.#extend(atMost, atLeast))
     } catch (error) {
+      this.#notExtended ??= error
       // The loss of the lock has an event of its own.
       if (error !== this.#error) this.#notify('onExtendFailed', { error })
       throw error
     }
+    this.#notExtended = undefined
     this.#notify('onLockExtended', {})
   }
 
@@ -239,8 +242,14 @@ export class HeldLock implements Lock {
     )
   }
 
-  #loseIfOver(why = `its lease is over, because ${this.#cancelKeepAlive ? NOT_EXTENDED : OUTLIVED}`): void {
-    if (this.#lease.remaining() === 0) this.#lose(why)
+  #loseIfOver(why?: string): void {
+    if (this.#lease.remaining() === 0) this.#lose(why ?? `its lease is over, because ${this.#whyOver()}`)
+  }
+
+  #whyOver(): string {
+    if (this.#notExtended instanceof Error)
+      return `it could not be extended: ${this.#notExtended.message.replace(/\.$/, '')}`
+    return this.#cancelKeepAlive ? NOT_EXTENDED : OUTLIVED
   }
 
   #lose(why: string): void {

@@ -87,7 +87,8 @@ export function parseJob(job: Job, name: string): KnownJob {
 /** What was read of each object, because each call of a check passes the same ones. */
 const known = new WeakMap<object, DueTimes>()
 
-function aDue(due: Due, _option: string, lockName?: string): DueTimes {
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function aDue(due: Due, _option: string, lockName?: string): DueTimes {
   const times = known.get(due) ?? { since: time.wall(), ...dueTimes(due, lockName) }
   known.set(due, times)
   return times
@@ -186,6 +187,25 @@ export function missedAt({ due }: KnownJob, lock: AcquiredLock | undefined): num
   const freeSince = Math.max(lock?.lockUntil.getTime() ?? 0, lockedAt > NEVER_ACQUIRED ? lockedAt : due.since)
   const isSlot = lockedAt > NEVER_ACQUIRED && due.last(lockedAt) === lockedAt
   return last !== undefined && last - (isSlot ? 0 : GRACE) > freeSince ? last : undefined
+}
+
+/**
+ * Returns whether a job has missed the time at which it was last due, as far as its row shows. Not if nobody has run it before: it is
+ * new. Nor if the slot of its last run is not a due time: it has been moved to another time since.
+ *
+ * @param due its due times, unless only the last one is known
+ */
+export function hasMissed(
+  lastDue: number,
+  due: DueTimes | undefined,
+  lock: { readonly lockedAt: Date; readonly lastRun?: { readonly outcome: string } } | undefined,
+): boolean {
+  const lockedAt = lock?.lockedAt.getTime() ?? 0
+  if (lockedAt <= NEVER_ACQUIRED) return false
+  if (lockedAt >= lastDue) return lock?.lastRun?.outcome !== 'succeeded'
+  // Any other time than a slot has milliseconds, nearly always.
+  const isSlot = lockedAt % 1_000 === 0
+  return !due || !isSlot || due.last(lockedAt) === lockedAt
 }
 
 /** Of how many due times in a row a run must have been in the way, before it is suspected to hang. */

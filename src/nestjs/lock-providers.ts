@@ -1,5 +1,13 @@
+import type { LoggerService } from '@nestjs/common'
 import type { ModulesContainer } from '@nestjs/core'
-import { type Duration, InMemoryLockProvider, configurationError, LockProvider } from '../core/internal'
+import {
+  type CronTimeLike,
+  type Duration,
+  InMemoryLockProvider,
+  configurationError,
+  LockProvider,
+  untilAnswered,
+} from '../core/internal'
 import type { ShedLockModuleOptions } from './shed-lock-module-options'
 
 /** The modules of one Nest application. */
@@ -68,24 +76,52 @@ export function lockProvidersFor(options: ShedLockModuleOptions, modules: Module
 const createdOf = (provider: LockProvider): LockProvider =>
   provider instanceof LazyLockProvider ? provider.created : provider
 
-/** What a lock provider has that keeps its locks in a SQL table. */
-interface WithTable {
-  readonly table: { check(): Promise<readonly { readonly severity: string; readonly message: string }[]> }
+/** What the module uses of a lock provider that keeps its locks in a SQL table. */
+interface Table {
+  check(): Promise<readonly { readonly severity: string; readonly message: string }[]>
+  missed(
+    name: string,
+    options: {
+      readonly due: { readonly cronTime: CronTimeLike } | Date
+      readonly atMost: number
+      readonly signal: AbortSignal
+    },
+  ): Promise<Date | undefined>
 }
 
-/** @returns what is wrong with the lock tables, so that locks fail: one message each. Never rejects */
-export async function faultsOfTables(providers: LockProviders): Promise<string[]> {
+export function tableOf(provider: LockProvider | undefined): Table | undefined {
+  return provider && (createdOf(provider) as LockProvider & { readonly table?: Table }).table
+}
+
+/** How long to check a table whose database does not answer, in milliseconds. */
+const CHECK_AT_MOST = 600_000
+
+/** Logs what is wrong with the lock tables, so that locks fail. Checks again while the database does not answer. Never rejects. */
+export async function checkTables(
+  providers: LockProviders,
+  logger: Pick<LoggerService, 'error'>,
+  signal: AbortSignal,
+): Promise<void> {
   const checks = Array.from(providers, async ([name, registered]) => {
-    const { table } = createdOf(registered) as LockProvider & Partial<WithTable>
     const whose = name === undefined ? '' : `Lock provider '${name}': `
-    try {
-      const findings = (await table?.check()) ?? []
-      return findings.filter(({ severity }) => severity === 'error').map(({ message }) => whose + message)
-    } catch (error) {
-      return [whose + String(error instanceof Error ? error.message : error)]
+    const logged = new Set<string>()
+    const log = (message: string): void => {
+      // After a shutdown, errors are those of a client that was closed.
+      if (!signal.aborted && !logged.has(message)) logger.error(whose + message)
+      logged.add(message)
     }
+    const check = async (): Promise<void> => {
+      try {
+        const findings = (await tableOf(registered)?.check()) ?? []
+        for (const { severity, message } of findings) if (severity === 'error') log(message)
+      } catch (error) {
+        log(String(error instanceof Error ? error.message : error))
+        throw error
+      }
+    }
+    await untilAnswered(check, { atMost: CHECK_AT_MOST, signal }).catch(() => undefined)
   })
-  return (await Promise.all(checks)).flat()
+  await Promise.all(checks)
 }
 
 /**

@@ -45,8 +45,9 @@ export interface SchedulerLockOptions<This = unknown, Arguments extends unknown[
     false | ((this: This, ...args: Arguments) => NonNullable<TaskConfiguration['slot']>) | undefined
   /**
    * How late a missed run may be made up for: the application runs the method at its start for the time at which it was last due, if
-   * that is not longer ago than this, and no instance ran it for that time. This also applies to a new name. Needs slots. The method
-   * is called without arguments, and the start does not wait for it. Default: missed runs are not made up for.
+   * that is not longer ago than this, and no instance ran it for that time. In a SQL table, a job that nobody has run before, or that ran
+   * last by another expression, has missed nothing; and as long as the database does not answer, it is asked again. Needs slots. The
+   * method is called without arguments, and the start does not wait for it. Default: missed runs are not made up for.
    */
   readonly catchUp?: Duration | undefined
 }

@@ -14,16 +14,19 @@ import {
   parseSlot,
   configurationError,
   Lease,
+  isUnanswered,
   LockError,
   time,
+  untilAnswered,
 } from '../core/internal'
 import { scheduleOf, schedulerOf } from './cron-slot'
 import {
-  faultsOfTables,
+  checkTables,
   instancesOf,
   lockProvidersFor,
   ONE_CORE,
   placesOf,
+  tableOf,
   type LockProviders,
   type Modules,
 } from './lock-providers'
@@ -48,6 +51,8 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   readonly #scheduled = new Map<string, { readonly instance: object; readonly key: PropertyKey }>()
   #ended: Promise<void> | undefined
   #cancelCheck: Cancel | undefined
+  /** Aborts when nothing may start any more. */
+  readonly #shutdown = new AbortController()
 
   /** @throws LockError `INVALID_CONFIGURATION` */
   constructor(
@@ -105,15 +110,10 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       CHECK_AFTER,
       () => {
         this.#checkSignals()
-        void this.#checkTables()
+        void checkTables(this.providers, this.#logger, this.#shutdown.signal)
       },
       false,
     )
-  }
-
-  async #checkTables(): Promise<void> {
-    const faults = await faultsOfTables(this.providers)
-    if (!this.executors.areShutDown) for (const fault of faults) this.#logger.error(fault)
   }
 
   #checkSignals(): void {
@@ -138,6 +138,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
 
   async #end(): Promise<void> {
     this.executors.areShutDown = true
+    this.#shutdown.abort()
     this.#cancelCheck?.()
     const shutdown = parseShutdown(this.options.shutdown ?? {})
     const lease = new Lease(shutdown.timeout)
@@ -163,6 +164,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   /** Checks a locked method's configuration with the defaults of the module, and schedules its run to catch up. */
   #check(instance: object, key: PropertyKey, lock: SchedulerLockOptions): void {
     const { provider, slot, catchUp, untilSucceeded, ...configuration } = configurationOf(instance, lock)
+    const { name } = configuration
     const { slots } = this.executors
     const hasSlots = this.#hasSlots(instance, key, slot)
     const option = untilSucceeded ? 'untilSucceeded' : catchUp !== undefined ? 'catchUp' : undefined
@@ -170,7 +172,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     if (option && !hasSlots && isLocked(instance, key))
       throw configurationError(
         `${option} of ${nameOf(instance, key)} needs slots – leave it out, or add a @Cron expression to the method and cronTime to ShedLockModule.forRoot, or set slot.`,
-        typeof configuration.name === 'string' ? configuration.name : undefined,
+        typeof name === 'string' ? name : undefined,
       )
     // Warns of a method with neither slots nor lockAtLeastFor, unless a method without a lock overrides it.
     const checkedSlot = hasSlots || !isLocked(instance, key) ? () => 1 : undefined
@@ -187,27 +189,31 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       // Undefined before its @Cron is due for the first time, and if the scheduler does not run it here.
       return slots?.isScheduled(instance, key) ? slots.slotOf(instance, key) : undefined
     }
-    this.#catchUps.push(() => this.#catchUp(instance, key, lastDue, aDuration(catchUp, 'catchUp')))
+    const atMost = aDuration(catchUp, 'catchUp')
+    const isMissed = async (): Promise<boolean> => {
+      const last = lastDue()
+      if (last === undefined || time.wall() - last > atMost) return false
+      const table = tableOf(this.providers.get(provider))
+      const lockName = typeof name === 'function' ? name.call(instance) : name
+      const due = slot ? new Date(last) : slots?.dueOf(instance, key)
+      if (!table || !due) return true
+      return (await table.missed(lockName, { due, atMost, signal: this.#shutdown.signal })) !== undefined
+    }
+    const run = async (): Promise<void> => {
+      if (await isMissed()) await (instance as Record<PropertyKey, () => unknown>)[key]?.()
+    }
+    const limits = { atMost, signal: this.#shutdown.signal }
+    this.#catchUps.push(() => this.#catchUp(nameOf(instance, key), untilAnswered(run, limits)))
   }
 
-  /**
-   * Runs the method for the time at which it was last due, unless an instance already did. Never rejects.
-   *
-   * @param atMost how many milliseconds ago that may be
-   */
-  async #catchUp(
-    instance: object,
-    key: PropertyKey,
-    lastDue: () => number | undefined,
-    atMost: number,
-  ): Promise<void> {
+  /** Waits for the run to catch up. Never rejects. */
+  async #catchUp(name: string, run: Promise<void>): Promise<void> {
     try {
-      if (time.wall() - (lastDue() ?? -Infinity) > atMost) return
-      await (instance as Record<PropertyKey, () => unknown>)[key]?.()
+      await run
     } catch (error) {
       // Expected with `onSkip: 'throw'` if an instance ran the method or is running it.
       if (error instanceof LockError && error.code === 'SKIPPED') return
-      const name = nameOf(instance, key)
+      if (this.#shutdown.signal.aborted && isUnanswered(error)) return
       this.#logger.error(`${name} failed when catching up`, error instanceof Error ? error.stack : error)
     }
   }

@@ -127,7 +127,7 @@ export class TcpProxy {
     this.#server.close()
   }
 
-  protected async listenOn(port: number): Promise<void> {
+  async listenOn(port: number): Promise<void> {
     await once(this.#server.listen(port, LOCAL), 'listening')
     this.#port = (this.#server.address() as AddressInfo).port
   }

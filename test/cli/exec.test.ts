@@ -1,9 +1,13 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { availableBackends, describeBackends } from '../backends'
-import { TcpProxy } from '../backends/tcp-proxy'
+import { freePort } from '../backends/free-port'
+import { LOCAL, TcpProxy } from '../backends/tcp-proxy'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 import { FULL, runCli, startCli, type Started } from './built-cli'
+import { temporaryFolder } from '../temporary-folder'
 import { openCli } from './open-cli'
 
 const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
@@ -21,6 +25,16 @@ const node = (script: string): string[] => ['--', process.execPath, '-e', script
 /** A command that ends when something is written to it. */
 const UNTIL_STOPPED = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
 const FOREVER = node('setInterval(() => 0, 1e6)')
+
+/** A process that goes on after SIGTERM, until something is written to it. */
+function slowToStop(): { folder: string; work: string } {
+  const folder = temporaryFolder()
+  const file = join(folder, 'work.cjs')
+  writeFileSync(file, `process.on('SIGTERM', () => console.log('stopping')); ${UNTIL_STOPPED}`)
+  const work = `'${process.execPath}' '${file}'`
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { work } }))
+  return { folder, work }
+}
 
 describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   itIf(backend.dialect in OTHER_CONNECTIONS, 'a server')(
@@ -104,6 +118,26 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     },
   )
 
+  itIf(backend.dialect === 'postgres', 'a server')(
+    'waits for a database that starts later than the command, if it may wait',
+    async () => {
+      const { database } = await openCli(backend)
+      const url = new URL(database.url)
+      const proxy = new TcpProxy(Number(url.port), LOCAL)
+      url.port = String(await freePort())
+      const env = { DATABASE_URL: url.href }
+      expect(await runCli([...LOCK, ...node('')], { env })).toMatchObject({ status: 3 })
+      const { said, ended } = startCli([...LOCK, '--wait', '1m', ...node('process.exit(7)')], env)
+      await eventually(() => expect(said('stderr')).toMatch(/ECONNREFUSED.* – waiting for 1m at most\.$/m))
+      await proxy.listenOn(Number(url.port))
+      try {
+        expect(await ended).toEqual([7, null])
+      } finally {
+        await proxy.close()
+      }
+    },
+  )
+
   // What follows is the same on each.
   if (backend !== backends[0]) return
 
@@ -176,6 +210,59 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     },
   )
 
+  it.each([
+    ['sh', (work: string) => ['sh', '-c', `${work}; true`]],
+    ['a script', (work: string) => ['bash', '-c', `exec 3<&0; ${work} <&3 & wait`]],
+    ['npm run', (_: string, folder: string) => ['npm', '--prefix', folder, 'run', '--silent', 'work']],
+  ])('sends SIGTERM to all processes of %s, and frees the lock after the last one', async (_, command) => {
+    const { start, isHeld } = await openCli(backend)
+    const { folder, work } = slowToStop()
+    const { child, up, ended, said } = start(...LOCK, '--', ...command(work, folder))
+    await up
+    child.kill('SIGTERM')
+    await eventually(() => expect(said('stdout')).toContain('stopping'))
+    expect(await isHeld()).toBe(true)
+    child.stdin.end('stop')
+    await ended
+    expect(await isHeld()).toBe(false)
+  })
+
+  it('waits for a process that the command left behind, and says so', async () => {
+    const { start, isHeld } = await openCli(backend)
+    const leaving = `exec 3<&0; ${slowToStop().work} <&3 & exit 7`
+    const { child, up, ended, said } = start(...LOCK, '--', 'sh', '-c', leaving)
+    await up
+    await eventually(() => expect(said('stderr')).toContain('sh has ended, but not all processes'))
+    expect(await isHeld()).toBe(true)
+    child.stdin.end('stop')
+    expect(await ended).toEqual([7, null])
+    expect(await isHeld()).toBe(false)
+  })
+
+  it('ends processes that ignore SIGTERM when the lock is lost', async () => {
+    const { run, isHeld } = await openCli(backend)
+    const stubborn = `trap '' TERM; sleep 600 & sleep 600`
+    // `run` waits until no process has its output.
+    const { status } = await run('exec', 'job', '--lock-at-most-for', '1s', '--', 'sh', '-c', stubborn)
+    expect(status).toBe(76)
+    expect(await isHeld()).toBe(false)
+  })
+
+  itIf(process.platform === 'linux', 'setsid')(
+    'does not wait for a zombie, nor for a process in a session of its own',
+    async () => {
+      const { start, isHeld } = await openCli(backend)
+      // The first `sleep` ends as a zombie of its group, because the second one never asks how its children ended.
+      const detaching = `(sleep 0.1 & exec setsid sh -c 'echo $$; exec sleep 600') & exit 0`
+      const { up, ended, said } = start(...LOCK, '--', 'sh', '-c', detaching)
+      await up
+      expect(await ended).toEqual([0, null])
+      const left = Number(said('stdout'))
+      expect(process.kill(left, 'SIGKILL')).toBe(true)
+      expect(await isHeld()).toBe(false)
+    },
+  )
+
   it('runs the command and frees its lock though nobody reads what it says', async () => {
     const { start, isHeld } = await openCli(backend)
     const { child, up, ended } = start(...LOCK, ...node(UNTIL_STOPPED))
@@ -219,8 +306,9 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     await up
     await dataSource.query('alter table shedlock rename to elsewhere')
     expect(await ended).toEqual([76, null])
+    // The last attempts have no time to find out that the table is missing, and print the database's error.
     expect(said('stderr')).toMatch(
-      /^(shedlock-orm: Lock 'job' could not be extended; .*: There is no lock table .*\n)+shedlock-orm: Lock 'job' can no longer be trusted/,
+      /^(shedlock-orm: Lock 'job' could not be extended; .*\n)+shedlock-orm: Lock 'job' can no longer be trusted: .*There is no lock table/,
     )
   })
 

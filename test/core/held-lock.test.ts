@@ -24,6 +24,18 @@ function acquisition(more: Partial<Acquisition> = {}) {
 const lockOf = (given: Acquisition, report?: ConstructorParameters<typeof HeldLock>[2]) =>
   new HeldLock('job', given, report)
 
+/** A lock that is kept alive for as long as its extensions succeed. */
+function keptAlive(extend: Acquisition['extend']): HeldLock {
+  const lock = lockOf(acquisition({ extend }))
+  lock.keepAlive(MINUTE, Infinity)
+  return lock
+}
+
+/** Extensions that fail, one with each message, the others with the last one. */
+function failing(...messages: string[]): Acquisition['extend'] {
+  return () => Promise.reject(new Error(messages.length > 1 ? messages.shift() : messages[0]))
+}
+
 /** The lock of a task, and the events that it reports. */
 function reported(given: Acquisition) {
   const events: { method: string; error?: unknown }[] = []
@@ -172,14 +184,17 @@ describe('an unlock', () => {
   })
 })
 
-it('a lock that is kept alive was lost because it was not extended in time', async () => {
-  const silent = { extend: () => Promise.reject(new Error('no answer')) }
-  const lock = lockOf(acquisition(silent))
-  lock.keepAlive(MINUTE, Infinity)
+it.each([
+  [() => new Promise<never>(() => undefined), /because it was not extended in time: the database/],
+  // The time that was left cut the last ones short.
+  [
+    failing('There is no table.', 'The time was up.'),
+    /because it could not be extended: There is no table\.$/,
+  ],
+])('a lock that is kept alive was lost because it was not extended', async (extend, why) => {
+  const { signal } = keptAlive(extend)
   await jest.advanceTimersByTimeAsync(MINUTE)
-  await expect(lock.extend('1m')).rejects.toEqual(
-    lockError('LOCK_LOST', /it was not extended in time: the data/),
-  )
+  expect(signal.reason).toEqual(lockError('LOCK_LOST', why))
 })
 
 describe('the signal of a lock', () => {

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { build, stop } from 'esbuild'
 import { beforeAll, expect, test } from '@jest/globals'
 import { read, root } from '../project'
@@ -101,4 +102,35 @@ test('each page deploys its data source', async () => {
 test.each(toRun)('runs: $page, $heading', (program) => {
   const file = built(program)
   expect(ended.find((each) => each.program === file)).toEqual({ program: file })
+})
+
+test.each(toRun.filter(({ text }) => text.includes("'SIGTERM'")))(
+  'shuts down although it gets two signals: $page, $heading',
+  (program) => {
+    const preload = pathToFileURL(join(__dirname, 'two-signals.mjs')).href
+    const { status, signal, stderr } = spawnSync(process.execPath, ['--import', preload, built(program)], {
+      cwd: folderOf(program.page),
+      encoding: 'utf8',
+    })
+    expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
+  },
+)
+
+test('no program is ended by a second signal', () => {
+  const folders = ['examples', 'demo', 'test/processes/examples/described']
+  const files = folders.flatMap((name) =>
+    readdirSync(join(root, name), { recursive: true, encoding: 'utf8' })
+      .filter((file) => /^(?!.*(node_modules|dist)\b).*\.m?[jt]s$/.test(file))
+      .map((file) => join(name, file)),
+  )
+  const texts = [
+    ...files.map((file) => [file, read(file)] as const),
+    ...all.map(({ page, text }) => [page, text] as const),
+  ]
+  const ended = texts.filter(([, text]) =>
+    [...text.matchAll(/process\.once\(('SIG\w+')/g)].some(
+      ([, signal]) => !text.includes(`process.on(${signal}`),
+    ),
+  )
+  expect(ended.map(([file]) => file)).toEqual([])
 })

@@ -2,6 +2,7 @@ import { Injectable, Logger, type Type } from '@nestjs/common'
 import { Cron, Interval, ScheduleModule } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
+import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { parseJob } from '../../src/core/jobs'
 import { runNow } from '../../src/core/wrapped-task'
@@ -10,8 +11,11 @@ import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import type { ShedLockModuleOptions } from '../../src/nestjs/shed-lock-module-options'
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { CronSlots } from '../../src/nestjs/cron-slot'
+import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
+import { migrated, openMemory } from '../backends/open-database'
 import { providerOf } from '../core/provider-of'
+import { eventually } from '../eventually'
 import { startApplication, startWith } from './application'
 import { jobClassWith } from './job-class'
 
@@ -167,6 +171,35 @@ describe('@SchedulerLock with catchUp', () => {
     )
     await application.close()
     expect(ran).toEqual(['soon enough'])
+  })
+
+  test('waits for the database, and does not run what nobody has run before', async () => {
+    const lockProvider = typeOrmLockProvider(await openMemory(migrated()))
+    const yearBefore = new Date(new Date().getFullYear() - 1, 0, 1)
+    await (await lockProvider.lock({ name: 'old', lockAtMostFor: '1m', slot: yearBefore }))?.unlock()
+    const away = new LockError('DATABASE_ERROR', 'The database is away.')
+    const find = jest.spyOn(lockProvider.table, 'find').mockRejectedValueOnce(away)
+    const acquired = lockProvider.forCaller()
+    jest.spyOn(acquired, 'acquire').mockRejectedValueOnce(away)
+    jest.spyOn(lockProvider, 'forCaller').mockReturnValue(acquired)
+    const ran: string[] = []
+    class Jobs {
+      @Cron('0 0 1 1 *')
+      @SchedulerLock({ name: () => 'old', lockAtMostFor: '1m', catchUp: '366d' })
+      old(): void {
+        ran.push('old')
+      }
+
+      @Cron('0 0 1 1 *')
+      @SchedulerLock({ name: 'new', lockAtMostFor: '1m', catchUp: '366d' })
+      new(): void {
+        ran.push('new')
+      }
+    }
+    await startScheduler({ lockProvider, cronTime: CronTime }, Jobs)
+    await eventually(() => expect(ran).not.toEqual([]))
+    expect(find.mock.calls.map(([name]) => name)).toEqual(['old', 'new', 'old', 'old'])
+    expect(ran).toEqual(['old'])
   })
 
   test('does not run a method without a lock that overrides the locked one', async () => {

@@ -1,6 +1,7 @@
 import { Injectable, Scope } from '@nestjs/common'
 import { Cron, Interval, Timeout } from '@nestjs/schedule'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
@@ -8,6 +9,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
 import { providerOf } from '../core/provider-of'
+import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { loggedLines, startWith } from './application'
 
@@ -67,6 +69,19 @@ describe('Five seconds after its start the application checks its lock tables', 
     await startWith({ lockProvider })
     await checked(lockProvider)
     expect(faults()).toEqual([expect.stringMatching(/^error .*initialize/)])
+  })
+
+  test('and checks again while the database does not answer, but says so once', async () => {
+    const provider = typeOrmLockProvider(await openMemory())
+    const away = new LockError('DATABASE_ERROR', 'The database is away.')
+    jest.spyOn(provider.table, 'check').mockRejectedValueOnce(away).mockRejectedValueOnce(away)
+    await startWith({ lockProvider: provider })
+    await checked(provider)
+    expect(faults()).toEqual(['error The database is away.'])
+    await jest.advanceTimersByTimeAsync(5_000)
+    await eventually(() =>
+      expect(faults().slice(1)).toEqual([expect.stringMatching(/^error There is no lock table/)]),
+    )
   })
 
   test('and says nothing of a right one, nor of locks in memory', async () => {

@@ -84,6 +84,8 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
     new SqlLockProvider(clientOf(unused), dialects.postgres, change),
   'TableOperations.overdue(options)': async (change) =>
     (await sqlProvider()).table.overdue({ job: '1h' }, change),
+  'TableOperations.missed(options)': async (change) =>
+    (await sqlProvider()).table.missed('job', { due: new Date(), atMost: '1h', ...change }),
   'TableOperations.pause(options)': async (change) =>
     (await sqlProvider()).table.pause('job', { duration: '1h', reason: 'a test', ...change }),
   'LockTableOptions.columnNames': (change) =>

@@ -29,15 +29,18 @@ describeBackends(backends)('instances that start together on an empty database: 
     writeFileSync(join(folder, 'done'), '')
   })
 
-  /** With what it started, which would go on alone. */
+  /** With the migration that it started, which would go on alone: the leader of a group of its own. */
   const kill = ({ pid, exitCode, signalCode }: ChildProcess): void => {
-    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL')
+    if (exitCode !== null || signalCode !== null) return
+    const migration = readFileSync(join(folder, `migration-${pid}`), { encoding: 'utf8', flag: 'a+' })
+    for (const group of [Number(pid), Number(migration)]) if (group > 0) process.kill(-group, 'SIGKILL')
   }
   const lines = (file: string): string[] =>
     readFileSync(join(folder, file), 'utf8').split('\n').filter(Boolean)
   /** A migration that lasts until it may end. */
   const start = (count: number, ...options: string[]): Promise<unknown[]> => {
-    const migration = 'echo $PPID >> begun; until [ -e go ]; do sleep 0.1; done; echo $PPID >> done'
+    const migration =
+      'echo $$ > migration-$PPID; echo $PPID >> begun; until [ -e go ]; do sleep 0.1; done; echo $PPID >> done'
     errors = Array<string>(count).fill('')
     children = errors.map((_, index) => {
       const child = spawn(process.execPath, [builtCli(), ...EXEC, ...options, '--', 'sh', '-c', migration], {

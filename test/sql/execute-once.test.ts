@@ -39,6 +39,25 @@ it('a task that succeeds is run once for each slot, by one of many instances', a
   expect(await migrate()).toEqual({ executed: true, value: 3 })
 })
 
+it('waits for the database, but does not repeat a task for whose errors it looks', async () => {
+  const client = new UnreliableClient(sqliteClient(dataSource))
+  const late = new SqlLockProvider(client, dialects.sqlite, { timeLimit: 20 })
+  client.fault = 'no connection'
+  let runs = 0
+  const away = new LockError('DATABASE_ERROR', 'the database is away')
+  const listeners = [{ onLockFailed: () => void (client.fault = undefined) }]
+  const once = executeOnce(late, { name: 'migrate', listeners }, () => {
+    runs++
+    throw away
+  })
+  await expect(once).rejects.toBe(away)
+  expect(runs).toBe(1)
+  client.fault = 'no connection'
+  await expect(executeOnce(late, { name: 'migrate', wait: 0 }, () => runs++)).rejects.toMatchObject({
+    code: 'DATABASE_ERROR',
+  })
+})
+
 it('a task that fails is run again, by the next instance that waits', async () => {
   const warning = jest.spyOn(process, 'emitWarning')
   const failure = new Error('the migration failed')

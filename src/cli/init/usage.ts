@@ -157,6 +157,9 @@ export default defineTask({
   stop: '',
 }
 
+/** npm and watchers send two signals. */
+const SECOND_SIGNAL = "process.on('SIGTERM', () => {}) // a second signal must not end the shutdown\n"
+
 function shutdownIn(framework: Framework, calls: readonly string[]): string {
   const lines = (...more: string[]): string =>
     [...calls, ...more]
@@ -166,8 +169,8 @@ function shutdownIn(framework: Framework, calls: readonly string[]): string {
   if (framework === 'nitro')
     return `// in a file in plugins: defineNitroPlugin((nitroApp) => …)\nnitroApp.hooks.hook('close', async () => {\n${lines()}})\n`
   if (framework === 'next')
-    return `// start with NEXT_MANUAL_SIG_HANDLE=1, or next start exits first\nprocess.once('SIGTERM', async () => {\n${lines('process.exit(0)')}})\n`
-  return `process.once('SIGTERM', async () => {\n${lines()}})\n`
+    return `// start with NEXT_MANUAL_SIG_HANDLE=1, or next start exits first\nprocess.once('SIGTERM', async () => {\n${lines('process.exit(0)')}})\n${SECOND_SIGNAL}`
+  return `process.once('SIGTERM', async () => {\n${lines()}})\n${SECOND_SIGNAL}`
 }
 
 /** Next.js loads a file once for instrumentation.ts, and again for its routes. */

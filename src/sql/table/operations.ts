@@ -1,13 +1,23 @@
 import {
   aBoolean,
+  aDue,
   aDuration,
   anObject,
+  aSignal,
   aString,
+  hasMissed,
   parseLockName,
   parseOptions,
   parseWait,
+  parseSlot,
   configurationError,
   poll,
+  time,
+  timeOf,
+  untilAnswered,
+  type CronLike,
+  type CronTimeLike,
+  type Due,
   type Duration,
   type Job,
   type LockConfiguration,
@@ -156,6 +166,48 @@ export class TableOperations {
   }
 
   /**
+   * For the start of a process: finds out whether a job has missed the time at which it was last due, because no instance ran. As long
+   * as the database does not answer, it is asked again, more and more rarely.
+   *
+   * ```ts
+   * const slot = await provider.table.missed('report', { due: job, atMost: '2h' })
+   * if (slot) await send(slot)
+   * ```
+   *
+   * @returns when the job was due. `undefined` if its last run is that one and succeeded, or a later one; if the job is not due, or was
+   *   due longer ago; if nobody has run it before; or if it ran last at a time at which `due` is not due, because it has been moved
+   * @throws LockError `INVALID_CONFIGURATION`; the last error of the database after `atMost`, or if `signal` aborts
+   */
+  async missed(
+    name: string,
+    options: {
+      /** When the job is due: its expression, or the time at which it was due last. */
+      readonly due: CronLike | CronTimeLike | { readonly cronTime: CronTimeLike } | Date
+      /** How long ago that may be, and how long to wait for the database. */
+      readonly atMost: Duration
+      /** Ends the wait for the database. Default: none. */
+      readonly signal?: AbortSignal | undefined
+    },
+  ): Promise<Date | undefined> {
+    const parsers = { due: aDueOrSlot, atMost: aDuration, signal: aSignal }
+    const { due, atMost, signal } = parseOptions(options, parsers, 'options of missed', parseLockName(name))
+    if (due === undefined || atMost === undefined)
+      throw configurationError(
+        `When lock '${name}' was due is not known – set 'due' to an expression or a time, and 'atMost' to how long ago that may be.`,
+        name,
+      )
+    const expression = typeof due === 'number' ? undefined : due
+    const lastDue = (): number | undefined => {
+      const last = typeof due === 'number' ? due : due.last(time.wall())
+      return last !== undefined && time.wall() - last <= atMost ? last : undefined
+    }
+    if (lastDue() === undefined) return undefined
+    const lock = await untilAnswered(() => this.find(name), { atMost, signal })
+    const last = lastDue()
+    return last !== undefined && hasMissed(last, expression, lock) ? new Date(last) : undefined
+  }
+
+  /**
    * Pauses a job: acquires its lock without a run, so that every instance skips it, including Java services. The pause lasts until
    * `resume` is called or its duration is over; it does not end with this process. `lockedAt` does not change.
    *
@@ -235,6 +287,12 @@ export class TableOperations {
       (await findTable(current, this.#dialect, sql, cause, false)).problem
     return this.#table.call({ attempt }, 'nothing')
   }
+}
+
+function aDueOrSlot(due: Due | Date, option: string, lockName?: string) {
+  return typeof timeOf(due) === 'number'
+    ? parseSlot(due, option, lockName)
+    : aDue(due as Due, option, lockName)
 }
 
 /** A lock as it was read: what `find` and `list` return. */

@@ -46,12 +46,14 @@ export class Instance {
     this.#child.stdin.write('end\n')
   }
 
+  /** Sends the signal more than once, as npm, nodemon and `tsx watch` do. */
   async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     this.#isStopped = true
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const ended = once(this.#child, 'exit')
-    this.#child.kill(signal)
+    const again = setInterval(() => this.#child.kill(signal), 20)
     await ended
+    clearInterval(again)
   }
 }
 

@@ -54,16 +54,16 @@ schedulers.set('croner-10', dueSoon(croner, 'croner-10'))
 /** Enough for two instances to share. */
 export const many = (word: string): string[] => Array.from({ length: 24 }, (_, index) => `${word}-${index}`)
 
-const recipes = ofPage('docs/guides/recipes.md', (text, file) =>
+const recipe = (text: string, file: string): string =>
   text
     .replace("'0 3 * * *'", file.startsWith('catch-up') ? NEVER : SOON)
+    .replace("'2h'", "'366d'")
     .replace("'*/15 * * * *'", SOON)
     .replace("['report', 'clean-up', 'import']", JSON.stringify(many('job')))
-    .replace("['acme', 'globex', 'initech']", JSON.stringify(many('customer'))),
-)
+    .replace("['acme', 'globex', 'initech']", JSON.stringify(many('customer')))
+const recipes = ofPage('docs/guides/recipes.md', recipe)
 for (const [file, text] of described)
-  if (/^(catch-up|newest)/.test(file))
-    recipes.set(file, text.replace("'0 3 * * *'", NEVER).replace("'*/15 * * * *'", SOON))
+  if (/^(catch-up|newest|spread)/.test(file)) recipes.set(file, recipe(text, file))
 recipes.set('jobs/report', unchanged.get('jobs/report') ?? '')
 
 const soon = (text: string): string => text.replaceAll("'*/15 * * * *'", SOON)

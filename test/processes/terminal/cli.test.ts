@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataSource } from 'typeorm'
 import { beforeAll, describe, expect, it } from '@jest/globals'
@@ -5,6 +6,7 @@ import { typeOrmLockProvider } from '../../../src/typeorm/typeorm-lock-provider'
 import { afterFile, afterTest } from '../../after-test'
 import { builtCli, runCli } from '../../cli/built-cli'
 import { temporaryFolder } from '../../temporary-folder'
+import { eventually } from '../../eventually'
 import { openTerminal } from './terminal'
 
 const LONG_NAME = 'import-customers-of-every-tenant-into-the-data-warehouse-in-eu-1'
@@ -90,4 +92,30 @@ it('cuts and has colours on a terminal only, and no colours with NO_COLOR', asyn
   const { stdout } = await runCli(['list', '--url', url])
   expect(stdout).not.toMatch(/[\u001b…]/)
   expect(stdout).toContain(REASON)
+})
+
+it('exec leaves Ctrl+C to the terminal, and the command can ask for a password', async () => {
+  const command = `let interrupts = 0
+    process.on('SIGINT', () => console.log('interrupt ' + ++interrupts))
+    process.on('SIGUSR2', () => process.exit(interrupts))
+    require('node:fs').openSync('/dev/tty')
+    console.log('parent ' + process.ppid)
+    process.stdin.resume()`
+  const file = join(temporaryFolder(), 'command.cjs')
+  writeFileSync(file, command)
+  const exec = ['exec', 'on-terminal', '--lock-at-most-for', '10m', '--quiet', '--url', url]
+  const screen = openTerminal([process.execPath, builtCli(), ...exec, '--', process.execPath, file], {
+    columns: 80,
+  })
+  afterTest(() => screen.close())
+  const parent = await eventually(() => {
+    const [, pid] = /parent (\d+)/.exec(screen.written()) ?? []
+    expect(pid).toBeDefined()
+    return Number(pid)
+  })
+  screen.type('\u0003')
+  await eventually(() => expect(screen.written()).toContain('interrupt 1'))
+  // Comes after what exec would have passed on.
+  process.kill(parent, 'SIGUSR2')
+  expect(await screen.ended).toBe(1)
 })

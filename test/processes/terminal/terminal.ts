@@ -15,6 +15,8 @@ export interface Screen {
   wrapped(): string[]
   /** Everything that the program wrote, with its escape sequences. */
   written(): string
+  /** Types on its keyboard. */
+  type(keys: string): void
   /** The exit status of the program. */
   readonly ended: Promise<number | null>
   /** Ends the program if it has not ended. */
@@ -54,6 +56,7 @@ export function openTerminal(
     lines: () => lines(() => true),
     wrapped: () => lines(({ isWrapped }) => isWrapped),
     written: () => written,
+    type: (keys) => child.stdin.write(keys),
     ended: exited.then(async (status) => {
       await seen
       return status

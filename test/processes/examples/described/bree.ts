@@ -9,3 +9,4 @@ process.once('SIGTERM', async () => {
   await bree.stop()
   await dataSource.destroy()
 })
+process.on('SIGTERM', () => {})

@@ -1,7 +1,13 @@
 import Bree from 'bree'
+import { Cron } from 'croner'
 
+const [cron, timezone] = ['0 3 * * *', 'Europe/Berlin']
 const bree = new Bree({
-  jobs: [{ name: 'report', cron: '0 3 * * *', timezone: 'Europe/Berlin' }],
+  jobs: [{ name: 'report', cron, timezone }],
 })
 await bree.start()
-await bree.run('report')
+const missed = await provider.table.missed('report', {
+  due: new Cron(cron, { timezone, paused: true }),
+  atMost: '2h',
+})
+if (missed) await bree.run('report')

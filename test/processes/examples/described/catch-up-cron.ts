@@ -8,4 +8,5 @@ const job: CronJob = CronJob.from({
   start: true,
   onTick: () => send(slotOf(job.cronTime)),
 })
-await send(slotOf(job.cronTime))
+const missed = await provider.table.missed('report', { due: job, atMost: '2h' })
+if (missed) await send(missed)

@@ -7,4 +7,5 @@ const [cronExpression, timezone] = ['0 3 * * *', 'Europe/Berlin']
 const cron = new Cron(cronExpression, { timezone, paused: true })
 const task = new AsyncTask('report', () => send(slotOf(cron)))
 new ToadScheduler().addCronJob(new CronJob({ cronExpression, timezone }, task))
-await send(slotOf(cron))
+const missed = await provider.table.missed('report', { due: cron, atMost: '2h' })
+if (missed) await send(missed)
