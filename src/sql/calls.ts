@@ -270,7 +270,8 @@ export async function callDatabase<T>(
       const interval = time.jittered(intervalBefore(repeat, handling.interval))
       // The deadline may have cut the last attempt short, so report an earlier failure that explains more. Anything else speaks for itself.
       if (!isRepeated || time.now() + interval >= lastStart) {
-        const told = isRepeated || kind === 'given-up' ? (explanation ?? result) : result
+        const isCutShort = isRepeated || kind === 'given-up' || kind === 'crowded'
+        const told = isCutShort ? (explanation ?? result) : result
         throw FAILURES[told.kind].error(told.error, { ...call, timeLimit: database.timeLimit })
       }
       await sleep(interval)

@@ -125,7 +125,7 @@ export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
   },
   crowded: {
     when: 'calls of other locks of this process came first until the time limit, so nothing was sent',
-    repeat: 'always',
+    repeat: 'never',
     interval: 'short',
     session: 'none',
     explains: false,

@@ -36,10 +36,21 @@ export class SimulatedSqlClient implements SqlClient {
   ) {
     this.quality = quality
     this.#endsConnections = process.random.chance(0.5)
+    if (!transaction && process.random.chance(0.5)) this.open = () => this.#openOwn()
   }
 
-  connect(): Promise<SqlSession> {
+  /** Half of the clients open connections of the lock's own. */
+  readonly open?: () => Promise<SqlSession>
+
+  #openOwn(): Promise<SqlSession> {
+    if (this.process.random.chance(0.02))
+      return Promise.reject(new DriverError(undefined, 'there is no room', false, true))
+    return this.connect(true)
+  }
+
+  connect(isOwn = false): Promise<SqlSession> {
     let isBack = false
+    let isResting = false
     let underWay = 0
     const fail = (what: string): void => {
       this.#world.fail('each session goes back exactly once', `${this.process.name} ${what}`)
@@ -50,7 +61,7 @@ export class SimulatedSqlClient implements SqlClient {
     }
     return Promise.resolve({
       execute: async (statement: Sql, values: LockValues) => {
-        if (isBack) fail('used a session that it had given back')
+        if (isBack || isResting) fail('used a session that it had given back')
         underWay++
         try {
           const { rows, changes } = await this.#transmit(statement, values)
@@ -60,11 +71,18 @@ export class SimulatedSqlClient implements SqlClient {
           // The next statement follows at once, if there is one. The session of a transaction is not the lock's.
           if (!this.transaction)
             this.#world.at(1, this.process, 'other', () => {
-              if (!isBack && underWay === 0) fail('kept a session whose statement was answered')
+              if (!isBack && !isResting && underWay === 0) fail('kept a session whose statement was answered')
             })
         }
       },
       release: giveBack,
+      ...(isOwn && {
+        rest: () => (isResting = true),
+        wake: () => {
+          isResting = false
+          return Promise.resolve(true)
+        },
+      }),
       ...(this.#endsConnections && { end: giveBack }),
     })
   }
