@@ -41,7 +41,10 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
       : unnamedBy === 0
         ? ' – the DataSource has no shedLockEntity(…), which may name another table: add it, or set --schema and --table-name'
         : ` – the DataSource has ${unnamedBy} shedLockEntities, of which none has the default names: set --schema and --table-name`
-  const findings = [isMissing ? found('place', `looked for ${place}${why}`, 'note') : found('place', place)]
+  const findings = [
+    isMissing ? found('place', `looked for ${place}${why}`, 'note') : found('place', place),
+    found('connection', `by ${connection.by}, through ${connection.through}`),
+  ]
   findings.push(...table.map(({ severity, message, fix }) => found('table', message, severity, fix)))
   if (table.length === 0)
     findings.push(found('table', 'columns, types, key, collation, times and privileges are right'))

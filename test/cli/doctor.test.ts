@@ -48,7 +48,9 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
     const { dataSource, url } = await open()
     await dataSource.runMigrations()
     const { status, stdout } = await runCli(['doctor', '--url', url])
-    expect(stdout).toMatch(/^ok +place: table .*\nok +table: /)
+    expect(stdout).toMatch(
+      /^ok +place: table .*\nok +connection: by --url, through (pg, no TLS|better-sqlite3)\nok +table: /,
+    )
     expect(stdout).toMatch(/\n0 errors, 0 warnings\n$/)
     expect(status).toBe(0)
   })
