@@ -123,7 +123,7 @@ function readSchema(path: string): PrismaSchema {
 }
 
 /** A URL in a string may contain `//` and `/*`. */
-function withoutComments(text: string): string {
+export function withoutComments(text: string): string {
   return text.replace(
     /("(?:[^"\\\n]|\\.)*")|\/\/.*|\/\*[^]*?\*\//g,
     (_, string: string | undefined) => string ?? '',
@@ -189,7 +189,7 @@ export function hasModel(text: string, { tableName = 'shedlock' }: LockTableOpti
   return text.includes(`@@map(${JSON.stringify(tableName)})`) || models.includes(tableName)
 }
 
-export interface Migration {
+interface Migration {
   readonly name: string
   readonly file: string
   /** Empty if it was not written to its end. */

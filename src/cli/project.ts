@@ -104,6 +104,14 @@ export class Project {
     return this.#files.filter((file) => extensions.includes(extname(file)))
   }
 
+  /** The paths of the files of its workspace with one of these extensions; none without a workspace. */
+  filesOfWorkspace(...extensions: readonly string[]): readonly string[] {
+    const root = this.workspace()
+    return root === undefined
+      ? []
+      : new Project(root).files(...extensions).map((file) => this.short(join(root, file)))
+  }
+
   /** JavaScript and TypeScript, without declarations. */
   sources(): readonly string[] {
     return this.files('.ts', '.mts', '.cts', '.js', '.mjs', '.cjs').filter((file) => !/\.d\.\w+$/.test(file))

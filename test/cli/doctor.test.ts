@@ -10,7 +10,6 @@ import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
-import { hasPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { tableFaults } from '../sql/table-faults'
 import { ALL_PACKAGES, projectWith, runCli, type RunOptions } from './built-cli'
 import { itIf } from '../it-if'
@@ -172,15 +171,6 @@ describeBackends(backends.filter(({ dialect }) => dialect === 'postgres'))(
 module.exports = new DataSource({ type: 'postgres', url: '${url.href}', ${limit} })`,
       )
       expect(await bad(file, '--data-source')).toMatchObject(findings)
-    })
-
-    itIf(hasPgBouncer, 'pgbouncer')('sees a pooler in transaction mode', async () => {
-      const pooler = await startPgBouncer(url.href)
-      try {
-        expect(await bad(pooler.url)).toMatchObject([{ check: 'pooler', severity: 'note' }])
-      } finally {
-        await pooler.stop()
-      }
     })
   },
 )

@@ -468,12 +468,6 @@ export default defineConfig({
       /has typeorm and prisma – name one: shedlock-orm init typeorm/,
     ],
     [
-      'with an older ORM',
-      { 'package.json': packageWith({ typeorm: '^0.2.45' }) },
-      [],
-      /typeorm 0\.2\.45 is too old – shedlock-orm works with \^0\.3\.20 \|\| \^1\.0\.0/,
-    ],
-    [
       'with several schemas, of which none is named',
       { 'a/a.prisma': SCHEMA, 'b/b.prisma': `${SCHEMA}model Other {\n}\n` },
       [],
@@ -574,7 +568,7 @@ describe('what shedlock-orm init writes is valid', () => {
     // Without an engine, which it does not need for this.
     const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath }
     const { stdout, stderr } = spawnSync(process.execPath, command, { cwd: folder, env, encoding: 'utf8' })
-    expect({ stdout, stderr }).toMatchObject({ stdout: expect.stringContaining('is valid') })
+    expect({ stdout, stderr }).toMatchObject({ stdout: expect.stringMatching(/(is|are) valid/) })
   })
 
   it('to the compiler, in the strictest project', async () => {
@@ -673,7 +667,7 @@ describe('shedlock-orm init', () => {
     expect(await init(join(folder, 'jobs'))).toMatchObject({
       ...{ status: 2, added: {} },
       stderr: expect.stringContaining(
-        'no migrations here, but in ../db/migrations – run this command in their',
+        'no migrations here, but in ../db/migrations – run this command in the package',
       ),
     })
   })

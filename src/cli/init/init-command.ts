@@ -9,26 +9,24 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Argument, type Command } from 'commander'
-import type { LockTableOptions } from '../../sql/internal'
 import { wrongUsage } from '../command-error'
 import { usualFileWith } from '../environment'
 import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags } from '../options'
 import { print, warn } from '../output'
 import { Project } from '../project'
-import type { Plan, Step, Write } from './plan'
+import type { Plan, Step, Task, Write } from './plan'
 import { prisma8Plan, prismaPlan } from './prisma-plan'
 import { typeOrmPlan } from './typeorm-plan'
 import { hasJobs, usage } from './usage'
 
 const OPTIONS = ['dryRun', 'migrations', ...NAME_OPTIONS] as const
 type InitFlags = Flags<(typeof OPTIONS)[number]>
-type PlanOf = (project: Project, names: LockTableOptions, wanted: readonly string[]) => Plan | Promise<Plan>
 
 /** The ORMs by the package that shows them. */
 const ORMS: readonly {
   readonly name: string
   readonly packages: readonly string[]
-  readonly plan: PlanOf
+  readonly plan: (task: Task) => Plan | Promise<Plan>
 }[] = [
   { name: 'typeorm', packages: ['typeorm'], plan: typeOrmPlan },
   { name: 'prisma', packages: ['@prisma/client', 'prisma'], plan: prismaPlan },
@@ -48,15 +46,13 @@ export function addInitCommand(program: Command): void {
 
 async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const project = new Project()
-  const names = lockTableOptions(flags)
-  const { plan: planOf, packages } = ormOf(project, orm)
-  checkVersion(project, packages)
-  const plan = await planOf(project, names, flags.migrations ?? [])
+  const task = { project, names: lockTableOptions(flags), wanted: flags.migrations ?? [] }
+  const plan = await ormOf(project, orm).plan(task)
   // The jobs may be in another package of a workspace than the schema.
   const members = [project, ...new Project(project.workspace() ?? project.root).members()]
   const withJobs = new Map(members.filter(hasJobs).map((member) => [project.short(member.root), member]))
   const [[folder, member] = ['.', project], ...more] = withJobs
-  const [scheduler, [what, code], needs = 'shedlock-orm'] = usage(member, plan, names)
+  const [scheduler, [what, code], needs = 'shedlock-orm'] = usage({ ...task, project: member }, plan)
   const where = folder === '.' ? '' : `, in ${folder}`
   warn(`found ${[...plan.found, scheduler].map((each) => each.trim()).join(', ')}${where}`)
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
@@ -86,17 +82,18 @@ function ormOf(project: Project, wanted: string | undefined) {
   const own = having((name) => project.declares(name))
   const found = own.length > 0 ? own : having((name) => project.has(name))
   // Prisma 8 needs the package prisma too.
-  const known = found.filter(
-    ({ name }) => name !== 'prisma' || !found.some((each) => each.name === 'prisma-8'),
-  )
+  const is8 = found.some(({ name }) => name === 'prisma-8')
+  const known = found.filter(({ name }) => name !== 'prisma' || !is8)
   const [orm, ...others] = wanted === undefined ? known : ORMS.filter(({ name }) => name === wanted)
   if (!orm) {
-    const members = project
-      .members()
-      .filter((member) => ORMS.some(({ packages }) => packages.some((name) => member.declares(name))))
+    const packages = ORMS.flatMap((each) => each.packages)
+    const members = project.members().filter((member) => packages.some((name) => member.declares(name)))
     const elsewhere = members.map(({ root }) => project.short(root)).join(', ')
+    const why = `The package.json of ${project.root} names neither typeorm nor @prisma/client`
     throw wrongUsage(
-      `The package.json of ${project.root} names neither typeorm nor @prisma/client${elsewhere === '' ? ' – for other clients, print the table with `npx shedlock-orm sql <database>`' : `, but there is an ORM in ${elsewhere}: run the command there`}.`,
+      elsewhere === ''
+        ? `${why} – for other clients, print the table with \`npx shedlock-orm sql <database>\`.`
+        : `${why}, but there is an ORM in ${elsewhere}: run the command there.`,
     )
   }
   if (others.length > 0)
@@ -104,17 +101,6 @@ function ormOf(project: Project, wanted: string | undefined) {
       `This project has ${known.map(({ name }) => name).join(' and ')} – name one: shedlock-orm init ${orm.name}`,
     )
   return orm
-}
-
-/** The versions of other packages that this one works with, from its package.json. */
-const PEERS = JSON.parse(process.env['SHEDLOCK_PEERS'] ?? '{}') as Readonly<Record<string, string>>
-
-function checkVersion(project: Project, [name = '']: readonly string[]): void {
-  const version = project.version(name)
-  const { [name]: range = '' } = PEERS
-  const [lowest = '0'] = /\d+(\.\d+)*/.exec(range) ?? []
-  if (version.localeCompare(lowest, undefined, { numeric: true }) < 0 && version !== '')
-    throw wrongUsage(`${name} ${version} is too old – shedlock-orm works with ${range}.`)
 }
 
 /** Writes a file at once or not at all, so that a run that was interrupted can be repeated. */
@@ -142,25 +128,17 @@ function perform(project: Project, { file, text, appends = false }: Write, isDry
 
 function check(project: Project, { dataSource = '', missingDriver, variable = 'DATABASE_URL' }: Plan): Step {
   const file = usualFileWith([variable])
-  const isSource = /\.[cm]?ts$/.test(dataSource)
-  const [loader, option] =
-    project.has('ts-node') && project.manifest.type !== 'module'
-      ? ['ts-node', '--require ts-node/register']
-      : ['tsx', '--import tsx']
-  const missing = [missingDriver, isSource && !project.has(loader) && loader].filter(Boolean)
+  const isCommon = project.has('ts-node') && project.manifest.type !== 'module'
+  const loader = !/\.[cm]?ts$/.test(dataSource) ? '' : isCommon ? 'ts-node' : 'tsx'
+  const option = isCommon ? '--require ts-node/register' : '--import tsx'
+  const missing = [missingDriver, project.has(loader) ? '' : loader].filter(Boolean).join(' ')
   const set = dataSource === '' && file === undefined ? `, with ${variable} set` : ''
   const through = missingDriver && ", through a driver, because the command cannot use Prisma's engine"
+  const install = missing && `${project.adds()} -D ${missing}\n`
+  const doctor = `${loader && `NODE_OPTIONS="${option}" `}npx shedlock-orm doctor${dataSource && ` -d ${dataSource}`}`
   return [
     `Check the table and the connection${set}${through ?? ''}:`,
-    [
-      missing.length > 0 && `${project.adds()} -D ${missing.join(' ')}\n`,
-      isSource && `NODE_OPTIONS="${option}" `,
-      'npx shedlock-orm doctor',
-      dataSource && ` -d ${dataSource}`,
-      file && ` --env ${file}`,
-    ]
-      .filter(Boolean)
-      .join(''),
+    `${install}${doctor}${file === undefined ? '' : ` --env ${file}`}`,
   ]
 }
 

@@ -1,5 +1,13 @@
 import { inspect } from 'node:util'
 import type { LockTableOptions } from '../../sql/internal'
+import type { Project } from '../project'
+
+/** The project, the names of the table, and the folders of migrations that were asked for. */
+export interface Task {
+  readonly project: Project
+  readonly names: LockTableOptions
+  readonly wanted: readonly string[]
+}
 
 /** A file that `init` writes, relative to the project's folder: a new one, or text at the end of one that exists. */
 export interface Write {

@@ -9,19 +9,14 @@ import {
   hasModel,
   migrationsIn,
   prismaProject,
-  type Migration,
+  withoutComments,
   type PrismaSchema,
 } from '../prisma-project'
-import { Project } from '../project'
+import type { Project } from '../project'
 import { missingDriver } from '../url-connection'
-import type { Plan, Step, Write } from './plan'
+import type { Plan, Step, Task, Write } from './plan'
 
-/** @param wanted the folders of the migrations of the schemas to write; default: of the one that Prisma uses, and of its variants */
-export async function prismaPlan(
-  project: Project,
-  names: LockTableOptions,
-  wanted: readonly string[],
-): Promise<Plan> {
+export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan> {
   const prisma = await prismaProject(project)
   const { main, others } = prisma
   const all = [...(main ? [main] : []), ...others]
@@ -66,8 +61,7 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
     return `No Prisma schema has its migrations in ${wanted.join(', ')} – there is ${shown}.`
   if (all.length > 0)
     return `There are several Prisma schemas with different models: ${shown} – name those that need the table by their migrations with --migrations.`
-  const workspace = new Project(project.workspace() ?? project.root)
-  const elsewhere = workspace.files('.prisma').map((file) => project.short(join(workspace.root, file)))
+  const elsewhere = project.filesOfWorkspace('.prisma')
   return elsewhere.length === 0
     ? 'There is no Prisma schema in this folder – run `npx prisma init`, or this command where the schema is.'
     : `There is no Prisma schema here, but ${elsewhere.join(', ')} – run this command where you run Prisma.`
@@ -80,13 +74,11 @@ function migrates({ migrations, models }: PrismaSchema): boolean {
 
 function migrating(project: Project, schema: PrismaSchema, at: string): Step {
   const { provider, migrations } = schema
-  const [what, command] = migrates(schema)
-    ? ['Migrate, and generate the client:', 'migrate deploy']
-    : [
-        `There is no ${project.short(migrations)}, so if you push your other models, push this one too, which leaves the names of locks to the database's collation${provider === 'mysql' ? ' (MySQL ignores case; `npx shedlock-orm sql mysql` prints a table that does not)' : ''}:`,
-        'db push',
-      ]
-  return [what, `npx prisma ${command}${at} && npx prisma generate${at}`]
+  const run = (command: string): string => `npx prisma ${command}${at} && npx prisma generate${at}`
+  if (migrates(schema)) return ['Migrate, and generate the client:', run('migrate deploy')]
+  const onMySql = ' (MySQL ignores case; `npx shedlock-orm sql mysql` prints a table that does not)'
+  const what = `There is no ${project.short(migrations)}, so if you push your other models, push this one too, which leaves the names of locks to the database's collation${provider === 'mysql' ? onMySql : ''}:`
+  return [what, run('db push')]
 }
 
 /** What one schema needs. */
@@ -94,44 +86,37 @@ function schemaPlan(project: Project, schema: PrismaSchema, names: LockTableOpti
   const { path, isFolder, files, migrations } = schema
   const provider = schema.provider as PrismaProvider
   const model = prismaModel(provider, names)
-  const existing = migrationsIn(project, migrations)
-  const present = [
-    files.filter(({ text }) => hasModel(text, names)).map((file) => project.short(file.path)),
-    existing.filter(({ text }) => createsTable(text, names)).map(({ file }) => file),
-  ] as const
-  if (present[0].length === 0) checkSchema(schema, project.short(path), names)
+  const models = files.filter(({ text }) => hasModel(text, names)).map((file) => project.short(file.path))
+  const creating = migrationsIn(project, migrations).filter(({ text }) => createsTable(text, names))
+  if (models.length === 0) checkSchema(project, schema, names.schema)
   const file = project.short(isFolder ? join(path, 'shedlock.prisma') : path)
+  const isWritten = creating.length === 0 && migrates(schema)
   return {
-    present: present.flat(),
+    present: [...models, ...creating.map(({ file }) => file)],
     writes: [
-      ...(present[0].length > 0 ? [] : [isFolder ? { file, text: model } : appended(project, file, model)]),
-      ...(present[1].length > 0 || !migrates(schema)
-        ? []
-        : migrationWrites(project, migrations, existing, prismaMigration(provider, names), provider)),
+      ...(models.length > 0 ? [] : [isFolder ? { file, text: model } : appended(project, file, model)]),
+      ...(isWritten ? migrationWrites(project, schema, prismaMigration(provider, names)) : []),
     ],
   }
 }
 
 /** Refuses a model with which Prisma would refuse the schema. */
-function checkSchema(
-  { files, schemas, provider }: PrismaSchema,
-  short: string,
-  { schema }: LockTableOptions,
-): void {
+function checkSchema(project: Project, { path, files, schemas, provider }: PrismaSchema, schema = ''): void {
+  const short = project.short(path)
   if (files.some(({ text }) => /^\s*(model|enum|type|view)\s+ShedLock\b/m.test(text)))
     throw wrongUsage(
       `${short} has a ShedLock of another table – create this table without a model: npx shedlock-orm sql ${provider}`,
     )
-  if (schema === undefined ? schemas.length > 0 : !schemas.includes(schema))
+  if (schema === '' && schemas.length > 0)
     throw wrongUsage(
-      schema === undefined
-        ? `The datasource has the schemas ${schemas.join(', ')} – name that of the lock table with --schema.`
-        : `The datasource of ${short} lacks the schema '${schema}' – add it to its \`schemas\`.`,
+      `The datasource has the schemas ${schemas.join(', ')} – name that of the lock table with --schema.`,
     )
+  if (schema !== '' && !schemas.includes(schema))
+    throw wrongUsage(`The datasource of ${short} lacks the schema '${schema}' – add it to its \`schemas\`.`)
 }
 
 /** Prisma 8 plans its migrations itself. */
-export function prisma8Plan(project: Project, names: LockTableOptions): Plan {
+export function prisma8Plan({ project, names }: Task): Plan {
   const [contract, ...others] = project
     .files('.prisma')
     .filter((file) => /(^|\/)contract\.prisma$/.test(file))
@@ -139,7 +124,7 @@ export function prisma8Plan(project: Project, names: LockTableOptions): Plan {
     throw wrongUsage(
       `There ${contract === undefined ? 'is no' : 'are several'} contract.prisma in this folder – run the command where the one of Prisma 8 is.`,
     )
-  const isThere = hasModel(project.read(contract), names)
+  const isThere = hasModel(withoutComments(project.read(contract)), names)
   const commands = ['contract emit', 'migration plan --name shedlock', 'db migrate']
   return {
     found: [`Prisma ${project.version('@prisma/orm-postgres')}`],
@@ -158,20 +143,15 @@ function appended(project: Project, file: string, model: string): Write {
   return { file, text: before.includes('\r\n') ? text.replaceAll('\n', '\r\n') : text, appends: true }
 }
 
-function migrationWrites(
-  project: Project,
-  folder: string,
-  existing: readonly Migration[],
-  text: string,
-  provider: string,
-): Write[] {
+function migrationWrites(project: Project, { migrations, provider }: PrismaSchema, text: string): Write[] {
+  const existing = migrationsIn(project, migrations)
   const begun = existing.find((each) => each.name.endsWith('_create_shedlock') && each.text === '')
   const [, newest = '0'] = /^(\d{14})_/.exec(existing.at(-1)?.name ?? '') ?? []
   const today = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
   // Prisma runs migrations in the order of their names.
   const date = newest < today ? today : String(BigInt(newest) + 1n)
-  const file = begun?.file ?? project.short(join(folder, `${date}_create_shedlock`, 'migration.sql'))
-  const lock = project.short(join(folder, 'migration_lock.toml'))
+  const file = begun?.file ?? project.short(join(migrations, `${date}_create_shedlock`, 'migration.sql'))
+  const lock = project.short(join(migrations, 'migration_lock.toml'))
   const owner = { file: lock, text: `# Please do not edit this file manually\nprovider = "${provider}"\n` }
   return [{ file, text }, ...(project.exists(lock) ? [] : [owner])]
 }

@@ -1,18 +1,13 @@
 import { basename, dirname, extname, join } from 'node:path'
-import type { LockTableOptions } from '../../sql/internal'
 import { wrongUsage } from '../command-error'
 import { isCommonJs, Project } from '../project'
-import { literal, type Plan, type Step, type Write } from './plan'
+import { literal, type Plan, type Step, type Task, type Write } from './plan'
 
 /** The files of TypeORM's migrations: `1715028537217-CreateUser.ts`. */
 const DATED = /^(\d{13})([-_]).+\.[cm]?[jt]s$/
 
-/** @param wanted the folders of the migrations; default: where they are */
-export async function typeOrmPlan(
-  project: Project,
-  names: LockTableOptions,
-  wanted: readonly string[],
-): Promise<Plan> {
+export async function typeOrmPlan(task: Task): Promise<Plan> {
+  const { project, names, wanted } = task
   const sources = project.sources()
   const folders = wanted.length > 0 ? wanted.flatMap((each) => foldersAt(project, each)) : foldersOf(sources)
   const call = compact(`createShedLockMigration(${literal(names)})`)
@@ -26,28 +21,29 @@ export async function typeOrmPlan(
       `There are migrations in ${missing.join(', ')} – name those that need the table with --migrations, which may be repeated, or the folder that contains them, for all.`,
     )
   const isNew = folders.length === 0 && present.length === 0
-  if (isNew) checkWorkspace(project)
+  const elsewhere = isNew ? foldersOf(project.filesOfWorkspace('.ts', '.js')) : []
+  if (elsewhere.length > 0)
+    throw wrongUsage(
+      `There are no migrations here, but in ${elsewhere.join(', ')} – run this command in the package that has them.`,
+    )
   // They sort behind all others, and differ, because a DataSource may load several folders.
   const dates = sources.map((file) => Number(DATED.exec(basename(file))?.[1] ?? 0) + 1)
   const date = Math.max(Date.now(), ...dates)
-  const writes = missing.map((folder, index) => migrationIn(project, folder, sources, date + index, names))
+  const writes = missing.map((folder, index) => migrationIn(task, folder, date + index))
   const client = clientOf(project, sources)
   return {
     found: [`TypeORM ${project.version('typeorm')}`],
     writes: await Promise.all(writes),
     present: folders.length < 2 ? present : present.filter((file) => folders.includes(dirname(file))),
-    steps: [
-      ...(isNew ? [withoutFolder(literal(names))] : []),
-      [
-        'Run the migrations when you deploy, before the instances start. A DataSource that lists each migration by its name needs the new one too.',
-        '',
-      ],
-    ],
+    steps: [...(isNew ? [withoutFolder(literal(names))] : []), [RUN, '']],
     provider: ['typeOrmLockProvider', 'typeorm'],
     client: { ...client, close: `${client.name}.destroy()` },
     dataSource: dataSourceOf(project, client.file),
   }
 }
+
+const RUN =
+  'Run the migrations when you deploy, before the instances start. A DataSource that lists each migration by its name needs the new one too.'
 
 /** The folders with dated files; without any, those that are called migrations. */
 function foldersOf(sources: readonly string[]): readonly string[] {
@@ -71,23 +67,8 @@ function compact(text: string): string {
   return lines.join('').replace(/['"`\s;]|,(?=\s*[)}])/g, '')
 }
 
-/** The migrations of a workspace may be in another member than the jobs. */
-function checkWorkspace(project: Project): void {
-  const workspace = project.workspace()
-  const folders = workspace === undefined ? [] : foldersOf(new Project(workspace).sources())
-  const shown = folders.map((folder) => project.short(join(workspace ?? '', folder))).join(', ')
-  if (folders.length > 0)
-    throw wrongUsage(`There are no migrations here, but in ${shown} – run this command in their package.`)
-}
-
-async function migrationIn(
-  project: Project,
-  folder: string,
-  sources: readonly string[],
-  date: number,
-  names: LockTableOptions,
-): Promise<Write> {
-  const [sample] = sources.filter((file) => dirname(file) === folder).reverse()
+async function migrationIn({ project, names }: Task, folder: string, date: number): Promise<Write> {
+  const sample = project.sources().findLast((file) => dirname(file) === folder)
   const [, , separator = '-'] = DATED.exec(basename(sample ?? '')) ?? []
   const extension = sample === undefined ? (project.has('typescript') ? '.ts' : '.js') : extname(sample)
   const name = `CreateShedLock${date}`

@@ -80,8 +80,6 @@ export interface TableDialect {
   }
   /** The native codes of errors for a missing privilege. */
   readonly denied: readonly string[]
-  /** The number of the server's session. If two simultaneous connections have the same one, there is a pooler in between. */
-  readonly session?: Sql
   /** Reads the `engine` of the table, if some engines have no transactions. Binds as `describe` does. */
   readonly engineOf?: (schema: Sql, table: Sql) => Sql
   /** Reads whether this session has a transaction open that has locked a row: `is_open`. */
