@@ -46,6 +46,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   readonly #catchUps: (() => Promise<void>)[] = []
   /** The scheduled methods by what no two of them may share. */
   readonly #scheduled = new Map<string, { readonly instance: object; readonly key: PropertyKey }>()
+  #places = ''
   #ended: Promise<void> | undefined
   #cancelCheck: Cancel | undefined
 
@@ -72,7 +73,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   /** Runs when all instances exist but no scheduler has started: `@nestjs/schedule` starts in `onApplicationBootstrap`. */
   onModuleInit(): void {
     this.#refuseSecondModule()
-    this.#logger.log(`Locks go to ${placesOf(this.providers, this.options.allowInMemory)}`)
+    this.#places = placesOf(this.providers, this.options.allowInMemory)
     if ([...this.modules.values()].length === 0)
       this.#logger.warn(
         `@nestjs/core is loaded twice, so locked methods are not checked, and a client that ends in onModuleDestroy ends before running jobs – ${ONE_CORE}`,
@@ -111,7 +112,9 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
 
   async #checkTables(): Promise<void> {
     const faults = await faultsOfTables(this.providers)
-    if (!this.executors.areShutDown) for (const fault of faults) this.#logger.error(fault)
+    if (this.executors.areShutDown) return
+    for (const fault of faults) this.#logger.error(fault)
+    if (faults.length === 0) this.#logger.log(`Locks go to ${this.#places}`)
   }
 
   #checkSignals(): void {
