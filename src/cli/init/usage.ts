@@ -1,4 +1,4 @@
-import { basename, dirname, extname, join } from 'node:path'
+import { basename, dirname, extname } from 'node:path'
 import type { Project } from '../project'
 import { literal, type Plan, type Step, type Task } from './plan'
 
