@@ -42,9 +42,16 @@ interface PrismaConfig {
   readonly datasource?: { readonly url?: string }
 }
 
+interface Loaded {
+  readonly file?: string
+  readonly config: PrismaConfig
+  readonly variable?: string
+}
+
 interface ConfigPackage {
-  readonly loadConfigFromFile: (input: { configRoot: string; configFile: string }) => Promise<{
+  readonly loadConfigFromFile: (input: { configRoot: string }) => Promise<{
     config?: PrismaConfig
+    resolvedPath?: string | null
     error?: { readonly error?: unknown; readonly _tag?: string }
   }>
 }
@@ -52,9 +59,11 @@ interface ConfigPackage {
 /** Finds the schemas of a project: the one that its config or package.json names, or where Prisma looks without them, and all others. */
 export async function prismaProject(project: Project): Promise<PrismaProject> {
   const { root, manifest } = project
-  const file = configFile(project)
-  const { config, variable } = file === undefined ? { config: {} } : await loadConfig(project, file)
-  const { schema: given, migrations, datasource }: PrismaConfig = config
+  const hasConfig = ['', '.config'].some(
+    (folder) => project.exists(folder) && readdirSync(join(root, folder)).some((name) => CONFIG.test(name)),
+  )
+  const { file, config, variable }: Loaded = hasConfig ? await loadConfig(project) : { config: {} }
+  const { schema: given, migrations, datasource } = config
   const named =
     (typeof given === 'string' ? given : (given?.folderPath ?? given?.filePath)) ?? manifest.prisma?.schema
   if (typeof named === 'string' && !existsSync(resolve(root, named)))
@@ -64,8 +73,12 @@ export async function prismaProject(project: Project): Promise<PrismaProject> {
   const all = project.files('.prisma').map((path) => join(root, path))
   const paths = usual === undefined ? [] : [resolve(root, usual)]
   const isPart = (path: string): boolean => paths.some((main) => path === main || path.startsWith(`${main}/`))
-  paths.push(...all.filter((path) => !isPart(path) && readFiles(path).some(hasDatasource)))
-  const [main, ...others] = paths.map(readSchema)
+  const more = all.filter((path) => !isPart(path) && readFiles(path).some(hasDatasource))
+  // With other files beside it, the folder is the schema.
+  const hasParts = (path: string): boolean =>
+    all.some((other) => dirname(other) === dirname(path) && !readFiles(other).some(hasDatasource))
+  paths.push(...more.map((path) => (hasParts(path) ? dirname(path) : path)))
+  const [main, ...others] = [...new Set(paths)].map(readSchema)
   const isUsual = usual !== undefined
   // Several schemas with different models: which of them Prisma uses is unknown.
   if (!main || (!isUsual && others.some(({ models }) => models !== main.models)))
@@ -79,6 +92,7 @@ export async function prismaProject(project: Project): Promise<PrismaProject> {
   return { config: file, main: used, isUsual, others }
 }
 
+const CONFIG = /^prisma(\d*\.config)?\.[cm]?[jt]s$/
 /** Where Prisma looks without a setting. */
 const USUAL = ['prisma/schema.prisma', 'schema.prisma', 'prisma/schema']
 
@@ -130,41 +144,29 @@ export function withoutComments(text: string): string {
   )
 }
 
-/** Prisma reads prisma7.config.ts alone if there are several. */
-function configFile({ root }: Project): string | undefined {
-  const found = ['', '.config'].flatMap((folder) =>
-    (existsSync(join(root, folder)) ? readdirSync(join(root, folder)) : [])
-      .filter((name) =>
-        folder === '' ? /^prisma\d*\.config\.[cm]?[jt]s$/.test(name) : /^prisma\.[cm]?[jt]s$/.test(name),
-      )
-      .sort()
-      .reverse()
-      .map((name) => join(folder, name)),
-  )
-  return found[0]
-}
-
-/** Loads the config with the loader of the project's own Prisma. Also returns the variable that is missing for the URL. */
-async function loadConfig(project: Project, file: string) {
+/** Loads the config as the project's own Prisma does. Also returns the variable that is missing for the URL. */
+async function loadConfig(project: Project): Promise<Loaded> {
   const loader = project.find(['@prisma/config'], ['prisma/package.json'])
   if (!loader)
     throw wrongUsage(
-      `${file} can be read only with the project's own Prisma – install the project's packages first, such as prisma.`,
+      "The config of Prisma can be read only with the project's own Prisma – install the project's packages first, such as prisma.",
     )
   const { loadConfigFromFile } = loader.load() as ConfigPackage
-  const input = { configRoot: project.root, configFile: join(project.root, file) }
   const placeholders: string[] = []
   try {
     for (;;) {
-      const { config = {}, error } = await loadConfigFromFile(input)
+      const { config = {}, resolvedPath, error } = await loadConfigFromFile({ configRoot: project.root })
+      const file = project.short(resolvedPath ?? project.root)
       const [variable] = placeholders
       if (!error)
-        return variable === undefined ? { config } : { config: { ...config, datasource: {} }, variable }
+        return variable === undefined
+          ? { file, config }
+          : { file, config: { ...config, datasource: {} }, variable }
       const why = oneLine(error.error ?? error._tag)
       const [, missing] = /environment variable:? [`'"]?(\w+)/i.exec(why) ?? []
       // `env()` of prisma/config throws, though only the URL depends on it.
       if (missing === undefined || placeholders.includes(missing))
-        throw wrongUsage(`${file} cannot be loaded: ${why}`)
+        throw wrongUsage(`The config of Prisma cannot be loaded: ${why}`)
       placeholders.push(missing)
       process.env[missing] = 'unset'
     }

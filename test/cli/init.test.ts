@@ -324,6 +324,15 @@ export default defineConfig({
       ['prisma'],
     ],
     [
+      'into a folder of files that has another name',
+      {
+        'libs/db/models/main.prisma': SCHEMA,
+        'libs/db/models/user.prisma': USER,
+        'libs/db/migrations/migration_lock.toml': LOCK,
+      },
+      { 'libs/db/models/shedlock.prisma': MODEL, [`libs/db/${MIGRATION}`]: SQL },
+    ],
+    [
       'although comments contain both',
       {
         'prisma/schema.prisma': `${SCHEMA}${USER}${MODEL.replace(/^/gm, '// ')}\n/*\n${MODEL}*/\n`,
@@ -520,7 +529,7 @@ export default defineConfig({
       'with a config that only its own Prisma can read',
       { 'prisma.config.ts': '', 'prisma/schema.prisma': SCHEMA },
       [],
-      /prisma\.config\.ts can be read only with the project's own Prisma – install/,
+      /config of Prisma can be read only with the project's own Prisma – install/,
     ],
   ])('refuses a project %s', async (_, files, args, message) => {
     const { status, stderr, added } = await init(project({ 'package.json': PRISMA, ...files }), ...args)

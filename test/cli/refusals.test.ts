@@ -99,7 +99,7 @@ it.each([
   ['--url=sqlserver://127.0.0.1;password={x}hunter2;user=sa', 'write sqlserver'],
   ['--url=mssql://sa:x;hunter2@127.0.0.1/app', 'write sqlserver'],
   ['--url=mssql://sa:hunter2@127.0.0.1/app', 'write sqlserver'],
-  ['--url=mysql://sa:hunter2@127.0.0.1/app?ssl={bad}', 'write, for example, ssl={'],
+  ['--url=mysql://sa:hunter2@127.0.0.1:1/app?ssl={bad}'],
   ['--url=prisma+postgres://localhost:51213/?api_key=hunter2', "only Prisma's own client can use"],
 ])('no password is printed of %s', async (flag = '', advice = '') => {
   const { status, stdout, stderr } = await runCli(['list', flag])

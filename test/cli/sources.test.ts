@@ -153,7 +153,7 @@ it.each<[string, Refused, RegExp]>([
   [
     'a prisma.config.ts that cannot be loaded',
     { files: { 'prisma.config.ts': 'throw new Error("no way")', 'schema.prisma': '' } },
-    /prisma\.config\.ts cannot be loaded: .*no way/,
+    /config of Prisma cannot be loaded: .*no way/,
   ],
   [
     'a variable of a file that refers to another',

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { drivers } from '../../drivers/internal'
 import type { SqlRow } from '../../sql/internal'
-import { wrongUsage } from '../command-error'
 import { describeTls, loadDriver, readUrl, withoutBrackets, type CliDriver } from './driver'
 
 type Result = SqlRow[] | { affectedRows: number }
@@ -63,29 +62,11 @@ function options(url: string, driver: string) {
 /** TLS as a URL asks for it: mysql2's `ssl={…}`, MySQL's own `ssl-mode`, where REQUIRED checks no certificate, and Prisma's `sslaccept` and `sslcert`. */
 function tlsOf(parameters: URLSearchParams): object | undefined {
   const ssl = parameters.get('ssl') ?? 'false'
-  if (ssl.startsWith('{')) return parsed(ssl)
+  if (ssl.startsWith('{')) return JSON.parse(ssl) as object
   const mode = parameters.get('ssl-mode') ?? parameters.get('sslmode') ?? 'disabled'
   const [accept, file] = [parameters.get('sslaccept'), parameters.get('sslcert')]
   const isOff = [ssl, mode].every((value) => /^(false|0|disabled?|preferred)$/i.test(value))
   if (isOff && accept === null && file === null) return undefined
   const isUnchecked = accept === 'accept_invalid_certs' || (/^require/i.test(mode) && file === null)
-  return { rejectUnauthorized: !isUnchecked, ...(file !== null && { ca: certificate(file) }) }
-}
-
-function parsed(json: string): object {
-  try {
-    return JSON.parse(json) as object
-  } catch {
-    throw wrongUsage(
-      'The parameter ssl of the URL is no JSON – write, for example, ssl={"rejectUnauthorized":false}.',
-    )
-  }
-}
-
-function certificate(file: string): Buffer {
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw wrongUsage(`The parameter sslcert of the URL: ${(error as Error).message}`)
-  }
+  return { rejectUnauthorized: !isUnchecked, ...(file !== null && { ca: readFileSync(file) }) }
 }

@@ -1,12 +1,4 @@
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  renameSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, mkdirSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Argument, type Command } from 'commander'
 import { wrongUsage } from '../command-error'
@@ -63,12 +55,9 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const isMissing = (name: string): boolean =>
     ![member, project].some((each) => each.has(name.split('@')[0] ?? ''))
   const missing = [...new Set(['shedlock-orm', needs])].filter(isMissing)
-  const install: Step = [
-    `Install ${missing.join(' and ')}${where}:`,
-    `${project.adds()} ${missing.join(' ')}`,
-  ]
+  const packages = missing.join(' ')
   const steps: readonly Step[] = [
-    ...(missing.length === 0 ? [] : [install]),
+    ...(packages === '' ? [] : [[`Install${where}:`, `${project.adds()} ${packages}`] as const]),
     ...plan.steps,
     [`${what}${where}; what a job catches itself is no failure:`, code],
     check(project, plan),
@@ -106,7 +95,7 @@ function ormOf(project: Project, wanted: string | undefined) {
 /** Writes a file at once or not at all, so that a run that was interrupted can be repeated. */
 function perform(project: Project, { file, text, appends = false }: Write, isDry = false): void {
   const path = join(project.root, file)
-  const size = existsSync(path) ? statSync(path).size : 0
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (isDry) {
     print(`${appends ? 'Would add to' : 'Would write'} ${file}:\n\n${indented(text.trim(), 2)}\n\n`)
     return

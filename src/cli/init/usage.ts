@@ -26,12 +26,7 @@ const SCHEDULERS = {
 /** The compiler and test/registries.test.ts name the places of each. */
 export type SchedulerName = keyof typeof SCHEDULERS
 
-const OTHER: Scheduler = [
-  '',
-  "lockAtLeastFor: '1m'",
-  '// let your scheduler call send()',
-  '// stop your scheduler',
-]
+const OTHER: Scheduler = ['', "lockAtLeastFor: '1m'", '// let your scheduler call send()', '// stop it']
 
 /** Whether a member of a workspace schedules jobs. */
 export function hasJobs(member: Project): boolean {
