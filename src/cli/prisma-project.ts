@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { LockTableOptions } from '../sql/internal'
 import { wrongUsage } from './command-error'
@@ -72,7 +72,10 @@ export async function prismaProject(project: Project): Promise<PrismaProject> {
     typeof named === 'string' ? named : USUAL.find((path) => readFiles(join(root, path)).some(hasDatasource))
   const all = project.files('.prisma').map((path) => join(root, path))
   const paths = usual === undefined ? [] : [resolve(root, usual)]
-  const isPart = (path: string): boolean => paths.some((main) => path === main || path.startsWith(`${main}/`))
+  // One of them may be a link to the other.
+  const mains = paths.map((path) => realpathSync(path))
+  const isPart = (path: string): boolean =>
+    mains.some((main) => `${realpathSync(path)}/`.startsWith(`${main}/`))
   const more = all.filter((path) => !isPart(path) && readFiles(path).some(hasDatasource))
   // With other files beside it, the folder is the schema.
   const hasParts = (path: string): boolean =>

@@ -50,7 +50,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
   for (const write of plan.writes) perform(project, write, flags.dryRun)
   for (const file of plan.others ?? [])
-    warn(`${file} has other models: name its migrations with --migrations if jobs use its database`)
+    warn(`${file} is left as it is: name its migrations with --migrations if jobs use its database`)
   if (more.length > 0) warn(`there may be jobs in ${more.map(([each]) => each).join(', ')}, too`)
   const isMissing = (name: string): boolean =>
     ![member, project].some((each) => each.has(name.split('@')[0] ?? ''))
