@@ -28,6 +28,9 @@ export type SchedulerName = keyof typeof SCHEDULERS
 
 const OTHER: Scheduler = ['', "lockAtLeastFor: '1m'", '// let your scheduler call send()', '// stop it']
 
+const RECIPES = 'docs/guides/recipes.md#nextjs-nuxt-monorepos'
+const FRAMEWORKS = { '@nestjs/core': 'docs/nestjs.md', next: RECIPES, nuxt: RECIPES, nitropack: RECIPES }
+
 /** Whether a member of a workspace schedules jobs. */
 export function hasJobs(member: Project): boolean {
   return Object.keys(SCHEDULERS).some((name) => member.declares(name)) || cronOf(member) !== undefined
@@ -58,8 +61,8 @@ export function usage(task: Task, plan: Plan): Usage {
   const isKnown = typeof known !== 'string' && Number.parseInt(version, 10) >= known[0]
   const page = isKnown ? '' : typeof known === 'string' ? known : DOCS
   // They start jobs, or handle signals, in a way of their own.
-  const hasFramework = ['next', 'nuxt', 'nitropack'].some((each) => project.has(each))
-  const pages = [page, hasFramework ? 'docs/guides/recipes.md#nextjs-nuxt-monorepos' : ''].filter(Boolean)
+  const [, framework = ''] = Object.entries(FRAMEWORKS).find(([each]) => project.has(each)) ?? []
+  const pages = [page, framework].filter(Boolean)
   const see = pages.length === 0 ? '' : ` (see ${pages.join(', ')} in the repository)`
   const scheduler = isKnown ? known[1] : OTHER
   const code = linesOf(task, plan, isKnown ? (name ?? '') : '', 'report', scheduler)
