@@ -1,7 +1,7 @@
 import { build } from 'esbuild'
 import { copyFileSync, readFileSync } from 'node:fs'
 
-const { version, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 const outdir = process.argv[2] ?? 'dist/cli'
 
 // Bundle the argument parser into the command, because the package has no dependencies.
@@ -15,7 +15,6 @@ await build({
   minify: true,
   define: {
     'process.env.SHEDLOCK_VERSION': JSON.stringify(version),
-    'process.env.SHEDLOCK_PEERS': JSON.stringify(JSON.stringify(peerDependencies)),
   },
 })
 copyFileSync('node_modules/commander/LICENSE', `${outdir}/LICENSE-commander.txt`)

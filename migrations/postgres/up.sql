@@ -14,6 +14,7 @@ exception when unique_violation or duplicate_table or duplicate_object then null
 end
 $shedlock$;
 
+-- Changes no row, but fails if there was a table of this name without these columns.
 update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "locked_by" = "locked_by" where "name" = '';
 
 -- rollback drop table if exists "shedlock";

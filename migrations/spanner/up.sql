@@ -8,6 +8,7 @@ create table if not exists `shedlock` (
   `locked_by` string(255) not null
 ) primary key (`name`);
 
+-- Changes no row, but fails if there was a table of this name without these columns.
 update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `locked_by` = `locked_by` where `name` = '';
 
 -- rollback drop table if exists `shedlock`;

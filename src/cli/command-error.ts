@@ -51,7 +51,9 @@ export class NotConnected extends CommandError {}
 export function notConnected(why: string, isFile: boolean): NotConnected {
   const advice = isFile
     ? 'check whether the path is that of a database, and whether this user may open it'
-    : 'check whether the server runs, and its address, user, password and database'
+    : /\b(ssl|tls)\b|certificate|secure connection/i.test(why)
+      ? 'check which TLS the server has, and which the parameters of the URL or the DataSource ask for'
+      : 'check whether the server runs, and its address, user, password and database'
   return new NotConnected(ExitCode.database, `The connection to the database failed: ${why} – ${advice}.`)
 }
 

@@ -1,10 +1,7 @@
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import { describePlace, type Place, type SqlLockProvider } from '../sql/internal'
-import { wrongUsage, type CommandError } from './command-error'
 import { connectDataSource } from './data-source'
-import { readEnvironment, usualFileWith } from './environment'
+import { whichDatabase } from './database'
 import {
   addOptions,
   CONNECTION_OPTIONS,
@@ -14,13 +11,15 @@ import {
   type OptionName,
 } from './options'
 import { warn } from './output'
-import { prismaProjects } from './prisma-project'
-import { Project } from './project'
 import { connectUrl } from './url-connection'
 
 /** A connection to the lock table's database, by URL or through a DataSource. */
 export interface Connection {
   readonly provider: SqlLockProvider
+  /** How the command knows the database. */
+  readonly by: string
+  /** What opens its connections, such as a driver, and whether they use TLS. */
+  readonly through: string
   /** The setting of the DataSource that would limit how long a connection may take to open, if it is not set. */
   readonly missingLimit?: string | undefined
   /** How many entities of the DataSource could name the table, if none of them does. */
@@ -65,73 +64,14 @@ export async function withConnection(
   }
 }
 
-async function connect({
-  url,
-  dataSource,
-  env,
-  createTable,
-  ...names
-}: ConnectionFlags): Promise<Connection> {
-  const options = lockTableOptions(names)
-  if (url !== undefined && dataSource !== undefined) throw twice('--url', '--data-source')
-  const variables = env === undefined ? {} : readEnvironment(env)
-  const file = env ?? ''
-  const { DATABASE_URL: inFile } = variables
-  if (url !== undefined && inFile !== undefined && inFile !== url)
-    throw twice('--url', `DATABASE_URL of ${file}`)
-  /** Either value may mean the wrong database. */
-  const checkSame = (...names: readonly string[]): void => {
-    const name = names.find((each) => variables[each] !== undefined && variables[each] !== process.env[each])
-    if (name !== undefined) throw twice(`${name} of the environment`, `${name} of ${file}`)
-  }
-  if (dataSource !== undefined) {
-    checkSame(...Object.keys(variables))
-    return connectDataSource(dataSource, options, createTable)
-  }
-  if (url === undefined) checkSame('DATABASE_URL')
-  const address = url === undefined || url === '' ? await urlOfEnvironment(checkSame) : url
-  const [, unknown] = /\$\{(\w+)/.exec(address) ?? []
-  if (unknown !== undefined)
-    throw wrongUsage(
-      `The URL contains \${${unknown}} instead of its value – set ${unknown} in the file of --env, or write the value.`,
-    )
-  return connectUrl(address, options, createTable)
-}
-
-/** The URL in DATABASE_URL, or else the one that the project's Prisma uses. @param checkSame called with the name of its variable */
-async function urlOfEnvironment(checkSame: (name: string) => void): Promise<string> {
-  const { DATABASE_URL: usualUrl = '' } = process.env
-  const file = relativeFile(usualUrl)
-  if (usualUrl !== '' && (file === undefined || existsSync(file))) return usualUrl
-  const [prisma] = await prismaProjects(new Project())
-  if (usualUrl !== '') return prisma ? fileOfSchema(usualUrl, prisma.schema) : usualUrl
-  const variable = prisma?.variable
-  if (variable !== undefined) checkSame(variable)
-  const url = prisma?.url ?? process.env[variable ?? ''] ?? ''
-  if (prisma && url !== '') return fileOfSchema(url, prisma.schema)
-  const names = ['DATABASE_URL', ...(variable === undefined ? [] : [variable])]
-  const usual = usualFileWith(names)
-  const advice = usual === undefined ? '' : ` ${usual} sets it: add --env ${usual}.`
-  throw wrongUsage(
-    `No database is named – set --url, ${[...new Set(names)].join(' or ')} in the environment or in --env, or --data-source.${advice}`,
-  )
-}
-
-/** Prisma's engines, unlike its adapters, look for a relative file beside the schema. */
-function fileOfSchema(url: string, schema: string): string {
-  const path = relativeFile(url)
-  if (path === undefined || existsSync(path)) return url
-  const beside = join(dirname(schema), path)
-  return existsSync(beside) ? `file:${beside}` : url
-}
-
-/** The path in a URL `file:`, unless it is absolute. */
-function relativeFile(url: string): string | undefined {
-  return /^file:(?!\/)([^?]*)/.exec(url)?.[1]
-}
-
-function twice(one: string, other: string): CommandError {
-  return wrongUsage(`${one} and ${other} may mean two databases – set only one of them.`)
+async function connect({ createTable, ...flags }: ConnectionFlags): Promise<Connection> {
+  const options = lockTableOptions(flags)
+  const database = await whichDatabase(flags)
+  const connection =
+    'url' in database
+      ? await connectUrl(database.url, options, createTable)
+      : await connectDataSource(database.dataSource, options, createTable)
+  return { ...connection, by: database.by }
 }
 
 /** Prints which table is about to be changed. */

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { LockTableOptions } from '../sql/internal'
 import { dialectOfDataSource, typeOrmLockProvider, type DataSourceLike } from '../typeorm/internal'
 import { hide, hideUrl, notConnected, wrongUsage } from './command-error'
+import { describeTls } from './drivers/driver'
 import { checkFile } from './drivers/sqlite-driver'
 import { loadFile } from './module-file'
 import { oneLine } from './output'
@@ -12,7 +13,8 @@ interface DataSource extends DataSourceLike {
     PasswordOptions & {
       readonly replication?: { readonly master?: PasswordOptions }
       readonly connectTimeoutMS?: unknown
-      readonly extra?: { readonly connectionTimeoutMillis?: unknown }
+      readonly extra?: { readonly connectionTimeoutMillis?: unknown; readonly ssl?: unknown }
+      readonly ssl?: unknown
     }
   readonly driver: { connect(): Promise<void> }
   readonly entityMetadatas: readonly EntityMetadata[]
@@ -101,6 +103,7 @@ export async function connectDataSource(file: string, options: LockTableOptions,
   return {
     // A pooler might refuse a named statement to the doctor.
     provider: typeOrmLockProvider(dataSource, { ...names, namedStatements: false }),
+    through: throughOf(dataSource.options),
     missingLimit: missingLimit(dataSource.options),
     unnamedBy: ofEntity === undefined ? ours.length : undefined,
     close: () => dataSource.destroy(),
@@ -135,6 +138,12 @@ function namesOfEntity(
 function missingLimit({ type, connectTimeoutMS, extra }: DataSource['options']): string | undefined {
   if (connectTimeoutMS || extra?.connectionTimeoutMillis) return undefined
   return { postgres: 'connectTimeoutMS', cockroachdb: 'extra.connectionTimeoutMillis' }[type]
+}
+
+/** TypeORM passes `ssl` to these drivers; others have it elsewhere, or need none. */
+function throughOf({ type, ssl, extra }: DataSource['options']): string {
+  const isKnown = ['postgres', 'cockroachdb', 'mysql', 'mariadb'].includes(type)
+  return `TypeORM's ${type}${isKnown ? `, ${describeTls(ssl ?? extra?.ssl)}` : ''}`
 }
 
 async function load(file: string): Promise<DataSource> {

@@ -16,8 +16,7 @@ import {
   type SqlLockProvider,
 } from '../sql/internal'
 import { refusal } from './command-error'
-import { columns, displayWidth, labelled, type Cell } from './layout'
-import { nearest } from './nearest'
+import { columns, labelled, type Cell } from './layout'
 import { COMMAND } from './output'
 
 /** @throws CommandError if the table has no such lock */
@@ -25,59 +24,42 @@ export async function existingLock(provider: SqlLockProvider, name: string): Pro
   const lock = await provider.table.find(name)
   if (!lock)
     throw refusal(
-      `There is no lock '${name}' in the table – ${await suggestion(provider, name, 'check the name, and whether the job uses this table:')} ${COMMAND} list shows all of them.`,
+      `There is no lock '${name}' in the table – check the name, and whether the job uses this table: ${COMMAND} list shows all of them.`,
     )
   return lock
 }
 
-/** Suggests the lock whose name is the nearest to a misspelt one. @param otherwise the words if there is none */
-export async function suggestion(
-  provider: SqlLockProvider,
-  name: string,
-  otherwise: string,
-): Promise<string> {
-  const others = (await provider.table.list()).map((lock) => lock.name).filter((other) => other !== name)
-  const near = nearest(name, others)
-  return near === undefined ? otherwise : `did you mean '${printable(near)}'?`
+const COLUMNS: Readonly<Record<string, (job: JobView) => Cell>> = {
+  NAME: ({ name }) => printable(name),
+  STATE: state,
+  'LAST RUN': lastRun,
+  OWNER: owner,
+  TOOK: took,
+  'LOCKED AT': lockedAt,
+  'LOCK UNTIL': ({ record }) => (record ? lockUntil(record) : ''),
 }
+/** Those that a person reads. A program reads all. */
+const ON_TERMINAL = 4
+/** Names may be longer, but most are not. */
+const WIDEST = 40
 
-const COLUMNS: Readonly<Record<string, { cell: (job: JobView) => Cell; atLeast: number }>> = {
-  NAME: { cell: ({ name }) => printable(name), atLeast: 24 },
-  STATE: { cell: state, atLeast: 8 },
-  'LAST RUN': { cell: lastRun, atLeast: 13 },
-  OWNER: { cell: owner, atLeast: 12 },
-  TOOK: { cell: took, atLeast: 0 },
-  'NEXT DUE': { cell: ({ nextDue }) => nextDue?.toISOString() ?? '', atLeast: 0 },
-  'LOCKED AT': { cell: lockedAt, atLeast: 0 },
-  'LOCK UNTIL': { cell: ({ record }) => (record ? lockUntil(record) : ''), atLeast: 0 },
-}
-const TITLES = Object.keys(COLUMNS)
-
-/**
- * A sentence and one line for each job, trouble first. On a terminal only columns that leave room for the longest name are shown,
- * because the name is what one types next.
- */
+/** One line for each job, trouble first. */
 export function table(jobs: readonly JobView[], width: number): string {
-  const longest = Math.max(...jobs.map(({ name }) => displayWidth(printable(name))))
-  const needed = (count: number): number =>
-    TITLES.slice(1, count).reduce((sum, title) => sum + 2 + (COLUMNS[title]?.atLeast ?? 0), longest)
-  const fitting = [4, 3].find((count) => needed(count) <= width) ?? 2
-  const shown = TITLES.slice(0, width === Infinity ? undefined : fitting)
-  const sorted = [...jobs].sort(troubleFirst)
-  const rows = sorted.map((job) => shown.map((title) => COLUMNS[title]?.cell(job) ?? ''))
-  const header = shown.map((title): Cell => [title, 'bold'])
-  const elastic = shown.map((title, index) => [index, COLUMNS[title]?.atLeast ?? 0] as const).reverse()
-  return columns([header, ...rows], elastic, width)
+  const isTerminal = width < Infinity
+  const shown = Object.entries(COLUMNS).slice(0, isTerminal ? ON_TERMINAL : undefined)
+  const rows = [...jobs].sort(troubleFirst).map((job) => shown.map(([, cell]) => cell(job)))
+  const header = shown.map(([title]): Cell => [title, 'bold'])
+  return columns([header, ...rows], width, isTerminal ? WIDEST : Infinity)
 }
 
-export function details(lock: LockRecord, job: JobView = jobView(lock.name, lock)): string {
+export function details(lock: LockRecord): string {
+  const job = jobView(lock.name, lock)
   const run = lastRun(job)
   const rows: readonly (readonly [Cell, Cell])[] = [
     ['name', printable(lock.name)],
     ['state', state(job)],
     ['last run', run === UNKNOWN ? `${run}, because ${whyUnknown(lock)}` : run],
     ['took', took(job)],
-    ['next due', job.nextDue?.toISOString() ?? ''],
     ['owner', owner(job)],
     ['locked at', lockedAt(job)],
     ['lock until', lockUntil(lock)],
@@ -91,7 +73,8 @@ export function details(lock: LockRecord, job: JobView = jobView(lock.name, lock
 export const ANOTHER_CLOCK = `another clock or time zone wrote it, or a clock was set back – run ${COMMAND} doctor`
 
 /** The job as `--json` prints it. `lockedAt` is null for a job that was paused but never ran. */
-export function forJson(lock: LockRecord, { record: _, ...job } = jobView(lock.name, lock)): object {
+export function forJson(lock: LockRecord): object {
+  const { record: _, ...job } = jobView(lock.name, lock)
   return { ...job, ...lock, lockedAt: wasAcquired(lock) ? lock.lockedAt : null }
 }
 

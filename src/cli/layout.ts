@@ -11,28 +11,6 @@ export function terminalWidth({ isTTY, columns }: NodeJS.WriteStream = process.s
   return isTTY ? columns || 80 : Infinity
 }
 
-const ZERO_WIDTH = /[\p{Mn}\p{Me}]/u
-const DOUBLE_WIDTH =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]/u
-
-/** The number of terminal columns that the text takes, or slightly more. */
-export function displayWidth(text: string): number {
-  let width = 0
-  for (const character of text) width += ZERO_WIDTH.test(character) ? 0 : DOUBLE_WIDTH.test(character) ? 2 : 1
-  return width
-}
-
-/** Replaces the end of a text that is too long by `…`. */
-export function cut(text: string, width: number): string {
-  if (displayWidth(text) <= width) return text
-  let kept = ''
-  for (const character of text) {
-    if (displayWidth(kept + character) >= width) break
-    kept += character
-  }
-  return `${kept}…`
-}
-
 /** SQL that must not be broken: a line break inside quotes would become part of a name or a value. */
 const SQL_WORD = /(?:'[^']*'|"[^"]*"|`[^`]*`|[^\s'"`])+/g
 
@@ -41,64 +19,58 @@ export function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap((line) => {
     const [indent = ''] = /^ */.exec(line) ?? []
     const words = indent === '' ? line.split(' ') : (line.match(SQL_WORD) ?? [])
-    if (displayWidth(line) <= width || indent + words.join(' ') !== line) return [line]
+    if (line.length <= width || indent + words.join(' ') !== line) return [line]
     const lines: string[] = []
     for (const word of words) {
       const last = lines.pop()
       const longer = last === undefined ? indent + word : `${last} ${word}`
-      if (last === undefined || displayWidth(longer) <= width) lines.push(longer)
+      if (last === undefined || longer.length <= width) lines.push(longer)
       else lines.push(last, indent + indent + word)
     }
     return lines
   })
 }
 
-/**
- * Formats each row as one line.
- *
- * @param elastic the columns to cut, in this order, if lines are too long, with their minimum widths
- */
-export function columns(
-  rows: readonly (readonly Cell[])[],
-  elastic: readonly (readonly [index: number, atLeast: number])[],
-  width: number,
-): string {
+/** Formats each row as one line, which ends with `…` where the terminal ends. A column is no wider than `widest`, but for its long cells. */
+export function columns(rows: readonly (readonly Cell[])[], width: number, widest: number): string {
   const widths: number[] = []
   for (const row of rows)
     for (const [index, cell] of row.entries())
-      widths[index] = Math.max(widths[index] ?? 0, displayWidth(textOf(cell)))
-  let excess = widths.reduce((sum, each) => sum + GAP.length + each, -GAP.length) - width
-  for (const [index, atLeast] of elastic) {
-    const natural = widths[index] ?? 0
-    const cutBy = Math.max(0, Math.min(excess, natural - atLeast))
-    widths[index] = natural - cutBy
-    excess -= cutBy
-  }
+      widths[index] = Math.max(widths[index] ?? 0, Math.min(textOf(cell).length, widest))
   return rows
-    .map((row) =>
-      row
-        .map((cell, index) => padded(cell, widths[index] ?? 0))
-        .join(GAP)
-        .trimEnd(),
-    )
+    .map((row) => {
+      let line = ''
+      let length = 0
+      for (const [index, cell] of row.entries()) {
+        const text = cut(textOf(cell), width - length)
+        const gap =
+          index === row.length - 1 ? '' : ' '.repeat(Math.max(0, (widths[index] ?? 0) - text.length) + 2)
+        line += styled(cell, text) + gap
+        length += text.length + gap.length
+      }
+      return line.trimEnd()
+    })
     .join('\n')
 }
 
 /** Puts each text beside its label. Long text is wrapped below its first line. */
 export function labelled(rows: readonly (readonly [label: Cell, text: Cell])[]): string {
   const width = terminalWidth()
-  const longest = Math.max(...rows.map(([label]) => displayWidth(textOf(label))))
-  const labelWidth = Math.min(longest, Math.floor(width / 2))
+  const labelWidth = Math.min(Math.max(...rows.map(([label]) => textOf(label).length)), Math.floor(width / 2))
   return rows
     .flatMap(([label, text]) =>
-      wrap(textOf(text), width - labelWidth - GAP.length).map(
-        (line, index) => padded(index === 0 ? label : '', labelWidth) + GAP + styled(text, line),
-      ),
+      wrap(textOf(text), width - labelWidth - 2).map((line, index) => {
+        const shown = index === 0 ? cut(textOf(label), labelWidth) : ''
+        return `${styled(label, shown)}${' '.repeat(labelWidth - shown.length)}  ${styled(text, line)}`
+      }),
     )
     .join('\n')
 }
 
-const GAP = '  '
+/** Replaces the end of a text that is too long by `…`. */
+function cut(text: string, width: number): string {
+  return text.length <= width ? text : width < 1 ? '' : `${text.slice(0, width - 1)}…`
+}
 
 function textOf(cell: Cell): string {
   return typeof cell === 'string' ? cell : cell[0]
@@ -107,9 +79,4 @@ function textOf(cell: Cell): string {
 /** @param text the part of the cell's text to show */
 function styled(cell: Cell, text: string): string {
   return typeof cell === 'string' || text === '' ? text : styleText(cell[1], text)
-}
-
-function padded(cell: Cell, width: number): string {
-  const text = cut(textOf(cell), width)
-  return styled(cell, text) + ' '.repeat(Math.max(0, width - displayWidth(text)))
 }

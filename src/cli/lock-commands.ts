@@ -1,20 +1,11 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { aDuration, parseJobs, parseLockName, formatDuration } from '../core/internal'
-import {
-  jobView,
-  LOST,
-  printable,
-  summary,
-  type JobView,
-  type LockRecord,
-  type OverdueLock,
-} from '../sql/internal'
+import { aDuration, parseLockName, formatDuration } from '../core/internal'
+import { jobView, LOST, printable, summary, type OverdueLock } from '../sql/internal'
 import { ExitCode, wrongUsage } from './command-error'
 import { onDatabase } from './connect'
 import { ANOTHER_CLOCK, details, existingLock, forJson, table } from './describe-lock'
 import { labelled, terminalWidth } from './layout'
-import { loadJobs } from './module-file'
-import { readDuration, type Flags } from './options'
+import { readDuration } from './options'
 import { COMMAND, print, printJson } from './output'
 
 const NONE =
@@ -31,19 +22,17 @@ export function addLockCommands(program: Command): void {
     .description(
       'Lists the jobs by their locks, those that need a person first. A terminal shows the columns that fit its width; a pipe gets all, with times in UTC and by the clock of the database. With a name it shows that lock; exit status 1 if there is no such lock. Otherwise 0, even if a job is stuck: see check.',
     )
-  onDatabase(list, ['held', 'jobs', 'json'], async ({ provider }, { held, jobs, json }, name?: string) => {
-    const known = parseJobs(jobs === undefined ? {} : await loadJobs(jobs))
-    const view = (lock: LockRecord): JobView => jobView(lock.name, lock, { job: known.get(lock.name) })
+  onDatabase(list, ['held', 'json'], async ({ provider }, { held, json }, name?: string) => {
     if (name !== undefined) {
       const lock = await existingLock(provider, name)
-      if (json) printJson(forJson(lock, view(lock)))
-      else print(details(lock, view(lock)))
+      if (json) printJson(forJson(lock))
+      else print(details(lock))
       return
     }
     const locks = (await provider.table.list()).filter((lock) => lock.held || !held)
-    if (json) printJson(locks.map((lock) => forJson(lock, view(lock))))
+    if (json) printJson(locks.map(forJson))
     else {
-      const views = locks.map(view)
+      const views = locks.map((lock) => jobView(lock.name, lock))
       print(views.length > 0 ? table(views, terminalWidth()) : held ? 'No lock is held.' : NONE)
       // Not in a pipe, where each line is a lock.
       if (views.length > 0 && process.stdout.isTTY) print(`\n${summary(views)}.`)
@@ -60,17 +49,15 @@ export function addLockCommands(program: Command): void {
     )
   check.hook('preAction', () => {
     const [limits] = check.processedArgs as [Limits?]
-    if (Object.keys(limits ?? {}).length === 0 && check.opts<Flags<'jobs'>>().jobs === undefined)
-      throw wrongUsage(`Name the jobs, such as: ${COMMAND} check report=25h vacuum=7d; or set --jobs <file>.`)
+    if (Object.keys(limits ?? {}).length === 0)
+      throw wrongUsage(`Name the jobs, such as: ${COMMAND} check report=25h vacuum=7d.`)
   })
   onDatabase(
     check,
-    ['jobs', 'mustHaveSucceeded', 'runningAtMost', 'json'],
+    ['mustHaveSucceeded', 'runningAtMost', 'json'],
     async ({ provider }, flags, limits: Limits) => {
-      const { jobs, mustHaveSucceeded, runningAtMost, json } = flags
-      // Without any this is an empty array, which has no entries either.
-      const expected = { ...(jobs === undefined ? {} : await loadJobs(jobs)), ...limits }
-      const overdue = await provider.table.overdue(expected, { mustHaveSucceeded, runningAtMost })
+      const { mustHaveSucceeded, runningAtMost, json } = flags
+      const overdue = await provider.table.overdue(limits, { mustHaveSucceeded, runningAtMost })
       if (json)
         printJson(overdue.map(({ lockedAt = null, age = null, ...each }) => ({ ...each, lockedAt, age })))
       else if (overdue.length === 0) print('No lock is overdue.')
@@ -94,12 +81,10 @@ export function addLimit(text: string, limits: Limits = {}): Limits {
 
 /** The text beside the lock's name. */
 function why(
-  { name, reason, missedAt, lockedAt, age = 0, lastRun }: OverdueLock,
+  { name, reason, lockedAt, age = 0, lastRun }: OverdueLock,
   limits: Limits,
   runningAtMost = '',
 ): string {
-  if (reason === 'missed')
-    return `was missed: it was due at ${missedAt?.toISOString() ?? ''}, and nobody ran it`
   if (reason === 'running') return `has been running for ${formatDuration(age)}, longer than ${runningAtMost}`
   if (reason === 'not-succeeded' && lastRun?.error === LOST)
     return 'its last run was longer than its lease may last, so another may have run beside it'

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Job } from '../core/internal'
 import { wrongUsage } from './command-error'
 import { oneLine } from './output'
 import { isCommonJs } from './project'
@@ -18,60 +17,21 @@ export async function loadFile(file: string): Promise<object> {
   try {
     return await loadModule(path)
   } catch (error) {
-    const advice = /\.[cm]?ts$/.test(path) ? loaderAdvice(path, error) : ''
+    const advice = /\.[cm]?ts$/.test(path) ? loaderAdvice(path, error as object) : ''
     throw wrongUsage(`${path} cannot be loaded: ${oneLine(error)}${advice}`)
   }
-}
-
-/** Returns what a module exports as `jobs`, or as its default. */
-export async function loadJobs(file: string): Promise<Readonly<Record<string, Job>>> {
-  const { jobs, default: main } = (await loadFile(file)) as {
-    jobs?: unknown
-    default?: { jobs?: unknown } | null
-  }
-  const found = jobs ?? main?.jobs ?? main
-  if (typeof found !== 'object' || found === null)
-    throw wrongUsage(
-      `${resolve(file)} exports no jobs – export them as: export const jobs = { report: { due: cron } }`,
-    )
-  return found as Readonly<Record<string, Job>>
 }
 
 /** Packages that make Node.js load TypeScript, in its options. */
 const LOADERS = /ts-node|tsx|swc|esbuild|jiti|ts-patch/
 
-/** What Node.js reports of a file that is missing, and of `./entity`, which means `./entity.ts` only to a loader. */
-const NOT_FOUND: readonly unknown[] = [
-  'MODULE_NOT_FOUND',
-  'ERR_MODULE_NOT_FOUND',
-  'ERR_UNSUPPORTED_DIR_IMPORT',
-]
-/** Not the name of a package, which no loader finds either. */
-const FILE = /'(\.{0,2}\/|[A-Z]:|file:)/
-
-/** What is wrong with the loading of TypeScript. If the file or a loader has thrown an error of its own, that is the reason. */
-function loaderAdvice(path: string, error: unknown): string {
-  const options = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ')
-  const { code, message, stack } = error as Record<string, unknown>
-  const needs = isNotUnderstood(code, stack)
-    ? 'needs'
-    : NOT_FOUND.includes(code) && FILE.test(String(message))
-      ? 'may need'
-      : undefined
-  if (!LOADERS.test(options))
-    return needs === undefined
-      ? ''
-      : ` – TypeScript ${needs} a loader, such as NODE_OPTIONS="--require ts-node/register" or NODE_OPTIONS="--import tsx"`
-  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && !isCommonJs(path))
-    return ' – the loader in NODE_OPTIONS does not load ES modules: use NODE_OPTIONS="--import tsx"'
-  return ''
-}
-
-/** Whether Node.js itself does not understand the code. A SyntaxError that the code throws, such as for JSON, begins elsewhere. */
-function isNotUnderstood(code: unknown, stack: unknown): boolean {
-  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' || code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') return true
-  const [, thrownIn = ''] = /^SyntaxError: .*\n +at (.*)$/m.exec(String(stack)) ?? []
-  return code === undefined && thrownIn.includes('node:internal/')
+/** The loader that TypeScript may need. With one, the file or the loader has thrown an error of its own. */
+function loaderAdvice(path: string, { code }: { code?: unknown }): string {
+  if (!LOADERS.test([process.env['NODE_OPTIONS'], ...process.execArgv].join(' ')))
+    return ' – TypeScript may need a loader, such as NODE_OPTIONS="--require ts-node/register" or NODE_OPTIONS="--import tsx"'
+  return code === 'ERR_UNKNOWN_FILE_EXTENSION' && !isCommonJs(path)
+    ? ' – the loader in NODE_OPTIONS does not load ES modules: use NODE_OPTIONS="--import tsx"'
+    : ''
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { wasAcquired, type LockRecord, type SqlLockProvider } from '../sql/internal'
 import { CommandError, ExitCode, refusal, wrongUsage } from './command-error'
 import { announce, onDatabase } from './connect'
-import { details, existingLock, forJson, holding, suggestion } from './describe-lock'
+import { details, existingLock, forJson, holding } from './describe-lock'
 import type { ConnectionOption, Flags, OptionName } from './options'
 import { commandOn, print, printJson, warn } from './output'
 
@@ -31,10 +31,7 @@ export function addOperateCommands(program: Command): void {
     const lock = await existingLock(provider, name)
     if (!paused) throw refusal(`${holding(lock)} – it was not paused.${advice(lock)}`)
     show(lock)
-    if (!wasAcquired(lock))
-      warn(
-        `Lock '${lock.name}' has never been acquired – ${await suggestion(provider, name, 'check the name of the job.')}`,
-      )
+    if (!wasAcquired(lock)) warn(`Lock '${lock.name}' has never been acquired – check the name of the job.`)
   })
 
   const resume = program

@@ -33,7 +33,8 @@ export const OPTIONS = {
   dryRun: { flags: '--dry-run', says: 'print what would be written, and write nothing' },
   migrations: {
     flags: '--migrations <folder>',
-    says: "where the project's migrations are (default: where it has others)",
+    says: "where the project's migrations are, or the folder with a folder of them for each database (default: where it has others); may be repeated",
+    read: (text: string, before: readonly string[] = []): readonly string[] => [...before, text],
   },
   held: { flags: '--held', says: 'list only the locks that are held now' },
   json: { flags: '--json', says: 'print JSON' },
@@ -46,10 +47,6 @@ export const OPTIONS = {
     flags: '--running-at-most <duration>',
     says: 'also find jobs that have been running for longer than this',
     read: positiveDuration,
-  },
-  jobs: {
-    flags: '--jobs <file>',
-    says: 'a module that exports jobs, as for the page: { report: { due: cron } }; shows when each job is due next, and which was missed',
   },
   title: { flags: '--title <text>', says: 'the title of the page, such as "Shop, production"' },
   strict: { flags: '--strict', says: 'treat warnings as errors' },

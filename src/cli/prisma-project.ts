@@ -1,27 +1,38 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { LockTableOptions } from '../sql/internal'
 import { wrongUsage } from './command-error'
 import { oneLine } from './output'
 import type { Project } from './project'
 
-/** What a project's schema.prisma and prisma.config.ts say. Paths are absolute. */
-export interface PrismaProject {
+/** A schema of Prisma. Paths are absolute. */
+export interface PrismaSchema {
   /** The file of the schema, or the folder of its files. */
-  readonly schema: string
+  readonly path: string
   readonly isFolder: boolean
-  /** Whether Prisma finds it by itself. */
-  readonly isUsual: boolean
-  readonly files: readonly string[]
+  /** Each file with its text, without comments. */
+  readonly files: readonly { readonly path: string; readonly text: string }[]
   /** The names of the app's models. */
   readonly models: string
   readonly migrations: string
-  readonly provider: string | undefined
+  readonly provider: string
   /** The schemas of the datasource. Every model then has to name its own. */
   readonly schemas: readonly string[]
   /** The variable that contains the database's URL. */
   readonly variable: string | undefined
   /** The URL, if it is known without the variable. */
   readonly url: string | undefined
+}
+
+/** The schemas of a project. */
+export interface PrismaProject {
+  /** The file in which Prisma is configured, relative to the project's folder. */
+  readonly config: string | undefined
+  /** The schema that Prisma uses; missing if that is unknown. */
+  readonly main: PrismaSchema | undefined
+  /** Whether Prisma finds it by itself. */
+  readonly isUsual: boolean
+  readonly others: readonly PrismaSchema[]
 }
 
 /** What is used of the config as Prisma resolves it. Before 6.6, `schema` was an object. */
@@ -31,154 +42,140 @@ interface PrismaConfig {
   readonly datasource?: { readonly url?: string }
 }
 
+interface Loaded {
+  readonly file?: string
+  readonly config: PrismaConfig
+  readonly variable?: string
+}
+
 interface ConfigPackage {
-  readonly loadConfigFromFile: (input: { configRoot: string; configFile: string }) => Promise<{
+  readonly loadConfigFromFile: (input: { configRoot: string }) => Promise<{
     config?: PrismaConfig
+    resolvedPath?: string | null
     error?: { readonly error?: unknown; readonly _tag?: string }
   }>
 }
 
-const CONFIG = /^(prisma\d*\.config|prisma)\.[cm]?[jt]s$/
-/** The URL's variable in a config: `url: env('NAME')`, `url: process.env.NAME`. */
-const URL_OF_CONFIG =
-  /\burl:\s*(?:env(?:<\w+>)?\(\s*['"](\w+)['"]|process\.env(?:\.(\w+)|\[\s*['"](\w+)['"]))/
-
-/** Reads the settings of Prisma in a project: first those that Prisma uses, then those of the same models for other databases. */
-export async function prismaProjects(project: Project): Promise<readonly PrismaProject[]> {
-  const { root } = project
-  const { file, config, named } = await readConfig(project)
-  const { migrations } = config
-  const schema = named === undefined ? usualSchema(project) : resolve(root, named)
-  if (schema !== undefined && !existsSync(schema)) return []
-  const all = schemasOf(project).map((path) => join(root, path))
-  const [main, ...others] = [...new Set(schema === undefined ? all : [schema, ...all])].map((path) =>
-    readSchema(path),
+/** Finds the schemas of a project: the one that its config or package.json names, or where Prisma looks without them, and all others. */
+export async function prismaProject(project: Project): Promise<PrismaProject> {
+  const { root, manifest } = project
+  const hasConfig = ['', '.config'].some(
+    (folder) => project.exists(folder) && readdirSync(join(root, folder)).some((name) => CONFIG.test(name)),
   )
-  if (!main) return []
-  const variants = others.filter(
-    (other, index) =>
-      main.models !== '' &&
-      other.models === main.models &&
-      ![main, ...others.slice(0, index)].some(({ provider }) => provider === other.provider),
-  )
+  const { file, config, variable }: Loaded = hasConfig ? await loadConfig(project) : { config: {} }
+  const { schema: given, migrations, datasource } = config
+  const named =
+    (typeof given === 'string' ? given : (given?.folderPath ?? given?.filePath)) ?? manifest.prisma?.schema
+  if (typeof named === 'string' && !existsSync(resolve(root, named)))
+    throw wrongUsage(`The schema that this project names, ${named}, does not exist – correct it.`)
+  const usual =
+    typeof named === 'string' ? named : USUAL.find((path) => readFiles(join(root, path)).some(hasDatasource))
+  const all = project.files('.prisma').map((path) => join(root, path))
+  const paths = usual === undefined ? [] : [resolve(root, usual)]
+  // One of them may be a link to the other.
+  const mains = paths.map((path) => realpathSync(path))
+  const isPart = (path: string): boolean =>
+    mains.some((main) => `${realpathSync(path)}/`.startsWith(`${main}/`))
+  const more = all.filter((path) => !isPart(path) && readFiles(path).some(hasDatasource))
+  // With other files beside it, the folder is the schema.
+  const hasParts = (path: string): boolean =>
+    all.some((other) => dirname(other) === dirname(path) && !readFiles(other).some(hasDatasource))
+  paths.push(...more.map((path) => (hasParts(path) ? dirname(path) : path)))
+  const [main, ...others] = [...new Set(paths)].map(readSchema)
+  const isUsual = usual !== undefined
   // Several schemas with different models: which of them Prisma uses is unknown.
-  if (schema === undefined && variants.length < others.length) return []
-  const [, ...variables] = file === undefined ? [] : (URL_OF_CONFIG.exec(readFileSync(file, 'utf8')) ?? [])
-  return [
-    {
-      ...main,
-      isUsual: schema !== undefined,
-      ...(migrations?.path !== undefined && { migrations: resolve(root, migrations.path) }),
-      variable: variables.find(Boolean) ?? main.variable,
-      url: config.datasource?.url ?? main.url,
-    },
-    ...variants,
-  ]
+  if (!main || (!isUsual && others.some(({ models }) => models !== main.models)))
+    return { config: file, main: undefined, isUsual, others: main ? [main, ...others] : [] }
+  const used = {
+    ...main,
+    ...(migrations?.path !== undefined && { migrations: resolve(root, migrations.path) }),
+    variable: variable ?? main.variable,
+    url: datasource?.url ?? main.url,
+  }
+  return { config: file, main: used, isUsual, others }
 }
 
-/** Why `prismaProjects` found none. */
-export async function whyNoProject(project: Project): Promise<string> {
-  const { named = project.manifest.prisma?.schema } = await readConfig(project)
-  if (typeof named === 'string')
-    return `The schema that this project names, ${named}, does not exist – correct it.`
-  const all = schemasOf(project)
-  return all.length === 0
-    ? 'There is no Prisma schema in this folder – run `npx prisma init`, or this command where the schema is.'
-    : `There are several Prisma schemas with different models: ${all.join(', ')} – name one as schema in prisma.config.ts, or as prisma.schema in package.json before Prisma 7.`
+const CONFIG = /^prisma(\d*\.config)?\.[cm]?[jt]s$/
+/** Where Prisma looks without a setting. */
+const USUAL = ['prisma/schema.prisma', 'schema.prisma', 'prisma/schema']
+
+function hasDatasource({ text }: { readonly text: string }): boolean {
+  return /^\s*datasource\s/m.test(text)
 }
 
-/** Reads the config of Prisma, and which schema it names. */
-async function readConfig(project: Project) {
-  const file = configFile(project.root)
-  const config = file === undefined ? {} : await loadConfig(project, file)
-  const { schema } = config
-  return {
-    file,
-    config,
-    named: typeof schema === 'string' ? schema : (schema?.folderPath ?? schema?.filePath),
+/** Reads a schema: a file, or a folder of files. Leaves out what may not be read. */
+function readFiles(schema: string): { path: string; text: string }[] {
+  try {
+    const paths = statSync(schema).isDirectory()
+      ? readdirSync(schema, { recursive: true, encoding: 'utf8' })
+          .filter((file) => file.endsWith('.prisma'))
+          .map((file) => join(schema, file))
+          .sort()
+      : [schema]
+    return paths.map((path) => ({ path, text: withoutComments(readFileSync(path, 'utf8')) }))
+  } catch {
+    return []
   }
 }
 
-function schemasOf(project: Project): readonly string[] {
-  return project.files('.prisma').filter((path) => /^\s*datasource\s/m.test(project.read(path)))
-}
-
-/** Reads a schema: a file, or a folder of files. */
-function readSchema(schema: string): PrismaProject {
-  const isFolder = statSync(schema).isDirectory()
-  const files = isFolder ? prismaFilesIn(schema) : [schema]
-  const texts = files.map((path) => ({ path, text: withoutComments(readFileSync(path, 'utf8')) }))
-  const source = texts.map(({ path, text }) => ({
-    path,
-    block: /\bdatasource\s+\w+\s*\{([^}]*)\}/.exec(text)?.[1],
-  }))
-  const { path = schema, block = '' } = source.find((each) => each.block !== undefined) ?? {}
+function readSchema(path: string): PrismaSchema {
+  const files = readFiles(path)
+  const isFolder = statSync(path).isDirectory()
+  const source = files.find(hasDatasource)
+  const [, block = ''] = /^\s*datasource\s+\w+\s*\{([^}]*)\}/m.exec(source?.text ?? '') ?? []
+  const schemas = /\bschemas\s*=\s*\[([^\]]*)\]/.exec(block)?.[1] ?? ''
   return {
-    ...{ schema, isFolder, files, isUsual: false },
-    models: texts
+    ...{ path, isFolder, files },
+    models: files
       .flatMap(({ text }) => [...text.matchAll(/^\s*model\s+(\w+)/gm)].map(([, name]) => name))
       .filter((name) => name !== 'ShedLock')
       .sort()
       .join(),
-    migrations: migrationsBeside(path, schema, isFolder),
-    provider: /\bprovider\s*=\s*"(\w+)"/.exec(block)?.[1],
-    schemas: [...(/\bschemas\s*=\s*\[([^\]]*)\]/.exec(block)?.[1] ?? '').matchAll(/"([^"]+)"/g)].map(
-      ([, name = '']) => name,
-    ),
+    migrations: migrationsBeside(source?.path ?? path, path, isFolder),
+    provider: /\bprovider\s*=\s*"(\w+)"/.exec(block)?.[1] ?? '',
+    schemas: [...schemas.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name),
     variable: /\burl\s*=\s*env\(\s*"(\w+)"\s*\)/.exec(block)?.[1],
     url: /\burl\s*=\s*"([^"]+)"/.exec(block)?.[1],
   }
 }
 
-/** The path of the config, relative to the project's folder. */
-function configFile(root: string): string | undefined {
-  const [newest] = readdirSync(root)
-    .filter((name) => CONFIG.test(name) && name.includes('.config.'))
-    // Prisma reads prisma7.config.ts alone if both exist.
-    .sort()
-    .reverse()
-  if (newest !== undefined) return join(root, newest)
-  const folder = join(root, '.config')
-  const [inFolder] = existsSync(folder) ? readdirSync(folder).filter((name) => CONFIG.test(name)) : []
-  return inFolder === undefined ? undefined : join(folder, inFolder)
+/** A URL in a string may contain `//` and `/*`. */
+export function withoutComments(text: string): string {
+  return text.replace(
+    /("(?:[^"\\\n]|\\.)*")|\/\/.*|\/\*[^]*?\*\//g,
+    (_, string: string | undefined) => string ?? '',
+  )
 }
 
-/** Loads the config with the loader of the project's own Prisma. */
-async function loadConfig(project: Project, file: string): Promise<PrismaConfig> {
-  const name = relative(project.root, file)
+/** Loads the config as the project's own Prisma does. Also returns the variable that is missing for the URL. */
+async function loadConfig(project: Project): Promise<Loaded> {
   const loader = project.find(['@prisma/config'], ['prisma/package.json'])
   if (!loader)
     throw wrongUsage(
-      `${name} can be read only with the project's own Prisma – install the project's packages first, such as prisma.`,
+      "The config of Prisma can be read only with the project's own Prisma – install the project's packages first, such as prisma.",
     )
   const { loadConfigFromFile } = loader.load() as ConfigPackage
   const placeholders: string[] = []
   try {
     for (;;) {
-      const { config, error } = await loadConfigFromFile({ configRoot: project.root, configFile: file })
-      if (!error) return placeholders.length > 0 ? { ...config, datasource: {} } : (config ?? {})
+      const { config = {}, resolvedPath, error } = await loadConfigFromFile({ configRoot: project.root })
+      const file = project.short(resolvedPath ?? project.root)
+      const [variable] = placeholders
+      if (!error)
+        return variable === undefined
+          ? { file, config }
+          : { file, config: { ...config, datasource: {} }, variable }
       const why = oneLine(error.error ?? error._tag)
       const [, missing] = /environment variable:? [`'"]?(\w+)/i.exec(why) ?? []
       // `env()` of prisma/config throws, though only the URL depends on it.
       if (missing === undefined || placeholders.includes(missing))
-        throw wrongUsage(`${name} cannot be loaded: ${why}`)
+        throw wrongUsage(`The config of Prisma cannot be loaded: ${why}`)
       placeholders.push(missing)
       process.env[missing] = 'unset'
     }
   } finally {
     for (const placeholder of placeholders) Reflect.deleteProperty(process.env, placeholder)
   }
-}
-
-/** Where Prisma looks without a setting. */
-function usualSchema(project: Project): string | undefined {
-  const { root, manifest } = project
-  const named = manifest.prisma?.schema
-  if (typeof named === 'string') return resolve(root, named)
-  const usual = ['prisma/schema.prisma', 'schema.prisma', 'prisma/schema'].find((path) =>
-    project.exists(path),
-  )
-  return usual === undefined ? undefined : join(root, usual)
 }
 
 /** Beside the file with the datasource, or beside the folder of the schema, as older versions had it. */
@@ -191,13 +188,33 @@ function migrationsBeside(file: string, schema: string, isFolder: boolean): stri
   return named !== file && existsSync(named) ? named : beside
 }
 
-function prismaFilesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.prisma'))
-    .map((file) => join(folder, file))
-    .sort()
+/** @param text without comments */
+export function hasModel(text: string, { tableName = 'shedlock' }: LockTableOptions): boolean {
+  const models = [...text.matchAll(/^\s*model\s+(\w+)/gm)].map(([, name]) => name)
+  return text.includes(`@@map(${JSON.stringify(tableName)})`) || models.includes(tableName)
 }
 
-function withoutComments(text: string): string {
-  return text.replace(/^\s*\/\/.*$/gm, '').replace(/\s\/\/ .*$/gm, '')
+interface Migration {
+  readonly name: string
+  readonly file: string
+  /** Empty if it was not written to its end. */
+  readonly text: string
+}
+
+/** Oldest first. */
+export function migrationsIn(project: Project, folder: string): readonly Migration[] {
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => /^\d{12,14}_/.test(name)) : []
+  return names.sort().map((name) => {
+    const file = project.short(join(folder, name, 'migration.sql'))
+    return { name, file, text: project.read(file) }
+  })
+}
+
+/** Whether SQL creates the table, not only in a comment. */
+export function createsTable(text: string, { tableName = 'shedlock' }: LockTableOptions): boolean {
+  const statements = text.replace(/--.*|\/\*[^]*?\*\//g, '').matchAll(/create\s+table([^(]*)/gi)
+  return [...statements].some(([, name = '']) => {
+    const [last = ''] = /("[^"]+"|[^\s.]+)\s*$/.exec(name) ?? []
+    return last.replace(/["`[\]]/g, '').trim() === tableName
+  })
 }

@@ -1,10 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, type Dirent } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, extname, join, relative } from 'node:path'
 
 interface Manifest {
   readonly type?: unknown
   readonly workspaces?: unknown
+  readonly version?: string
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
@@ -19,8 +20,14 @@ export interface Installed {
   load(): unknown
 }
 
-/** Folders without sources of the project. */
-const NOT_SOURCES = /^(\..*|node_modules|dist|build|out|coverage|generated)$/
+interface Prettier {
+  resolveConfig(file: string, options?: { editorconfig: boolean }): Promise<object | null>
+  format(text: string, options: object): string | Promise<string>
+}
+
+/** Folders without sources of the app. */
+const NOT_SOURCES =
+  /^(\..*|node_modules|dist|build|out|coverage|generated|tests?|__tests__|fixtures|examples?|e2e)$/
 
 /** The user's project: the folder in which the command runs. */
 export class Project {
@@ -28,12 +35,13 @@ export class Project {
   readonly #declared: Readonly<Record<string, string>>
   /** What the root of its workspace names for all members. */
   readonly #shared: Readonly<Record<string, string>>
-  readonly #files: string[] = []
+  #files: readonly string[] | undefined
 
   constructor(readonly root = process.cwd()) {
     this.manifest = manifestIn(root) ?? {}
     this.#declared = declaredIn(this.manifest)
-    this.#shared = workspaceOf(root)
+    const workspace = this.workspace()
+    this.#shared = workspace === undefined ? {} : declaredIn(manifestIn(workspace) ?? {})
   }
 
   /** Whether its package.json names the package, or that of its workspace. */
@@ -46,26 +54,31 @@ export class Project {
     return name in this.#declared
   }
 
-  /** The member of the workspace that contains a file; else the project itself. */
-  memberWith(file: string): Project {
-    for (let folder = dirname(file); folder !== '.'; folder = dirname(folder))
-      if (this.exists(join(folder, 'package.json'))) return new Project(join(this.root, folder))
-    return this
+  /** The folder of the workspace that it is a member of. */
+  workspace(): string | undefined {
+    return withParents(this.root)
+      .slice(1)
+      .find(
+        (above) =>
+          manifestIn(above)?.workspaces !== undefined || existsSync(join(above, 'pnpm-workspace.yaml')),
+      )
+  }
+
+  /** Itself, and the packages in its folder. */
+  members(): readonly Project[] {
+    const manifests = this.files('.json').filter((file) => file.endsWith('/package.json'))
+    return [this, ...manifests.map((file) => new Project(join(this.root, dirname(file))))]
   }
 
   /** The installed version of a package, or the one that package.json asks for; empty if neither is known. */
   version(name: string): string {
-    for (const folder of withParents(this.root)) {
-      const { version } = (manifestIn(join(folder, 'node_modules', name)) ?? {}) as { version?: string }
-      if (version !== undefined) return version
-    }
-    return /\d+(\.\d+)*/.exec(this.#declared[name] ?? this.#shared[name] ?? '')?.[0] ?? ''
+    const { version } = this.#installed(name) ?? {}
+    return version ?? /\d+(\.\d+)*/.exec(this.#declared[name] ?? this.#shared[name] ?? '')?.[0] ?? ''
   }
 
   /** What an installed package needs of another one, such as `@4.3.3`; empty if it is not known. */
   versionFor(name: string, dependency: string): string {
-    const manifests = withParents(this.root).map((folder) => manifestIn(join(folder, 'node_modules', name)))
-    const wanted = manifests.find(Boolean)?.dependencies?.[dependency]
+    const wanted = this.#installed(name)?.dependencies?.[dependency]
     return wanted === undefined ? '' : `@${wanted}`
   }
 
@@ -87,8 +100,16 @@ export class Project {
 
   /** The paths of its files with one of these extensions, relative to its folder. */
   files(...extensions: readonly string[]): readonly string[] {
-    if (this.#files.length === 0) this.#collect(this.root)
+    this.#files ??= filesIn(this.root).map((path) => this.short(path))
     return this.#files.filter((file) => extensions.includes(extname(file)))
+  }
+
+  /** The paths of the files of its workspace with one of these extensions; none without a workspace. */
+  filesOfWorkspace(...extensions: readonly string[]): readonly string[] {
+    const root = this.workspace()
+    return root === undefined
+      ? []
+      : new Project(root).files(...extensions).map((file) => this.short(join(root, file)))
   }
 
   /** JavaScript and TypeScript, without declarations. */
@@ -96,25 +117,69 @@ export class Project {
     return this.files('.ts', '.mts', '.cts', '.js', '.mjs', '.cjs').filter((file) => !/\.d\.\w+$/.test(file))
   }
 
+  /** The text of a file; empty if it may not be read. */
   read(file: string): string {
-    return readFileSync(join(this.root, file), 'utf8')
+    try {
+      return readFileSync(join(this.root, file), 'utf8')
+    } catch {
+      return ''
+    }
   }
 
   exists(file: string): boolean {
     return existsSync(join(this.root, file))
   }
 
-  /** Whether a file is in its folder or in one above, such as the lock file of a workspace. */
-  hasAbove(file: string): boolean {
-    return withParents(this.root).some((folder) => existsSync(join(folder, file)))
+  /** A path relative to its folder. */
+  short(path: string): string {
+    return relative(this.root, path).replaceAll('\\', '/') || '.'
   }
 
-  #collect(folder: string): void {
-    for (const entry of readdirSync(folder, { withFileTypes: true })) {
-      const path = join(folder, entry.name)
-      if (entry.isFile()) this.#files.push(relative(this.root, path).replaceAll('\\', '/'))
-      else if (entry.isDirectory() && !NOT_SOURCES.test(entry.name)) this.#collect(path)
+  /** The command of its package manager that adds a package. */
+  adds(): string {
+    const managers = { 'pnpm-lock.yaml': 'pnpm', 'yarn.lock': 'yarn', 'bun.lock': 'bun', 'bun.lockb': 'bun' }
+    const folders = withParents(this.root)
+    const found = Object.entries(managers).find(([file]) =>
+      folders.some((each) => existsSync(join(each, file))),
+    )
+    return found === undefined ? 'npm install' : `${found[1]} add`
+  }
+
+  /** Formats text with its Prettier, if that is installed and configured. */
+  async format(filepath: string, text: string): Promise<string> {
+    try {
+      const prettier = this.find(['prettier'])?.load() as Prettier
+      if (!(await prettier.resolveConfig(filepath))) return text
+      const config = await prettier.resolveConfig(filepath, { editorconfig: true })
+      return await prettier.format(text, { ...config, filepath })
+    } catch {
+      // Such as a plugin that is not installed. The style matters less than the file.
+      return text
     }
+  }
+
+  #installed(name: string): Manifest | undefined {
+    return withParents(this.root)
+      .map((folder) => manifestIn(join(folder, 'node_modules', name)))
+      .find(Boolean)
+  }
+}
+
+/** Leaves out folders that may not be read, such as those of a database. Follows links to files only: others may form a circle. */
+function filesIn(folder: string): string[] {
+  return entriesOf(folder).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return NOT_SOURCES.test(entry.name) ? [] : filesIn(path)
+    const target = entry.isSymbolicLink() && existsSync(path) ? statSync(path) : entry
+    return target.isFile() ? [path] : []
+  })
+}
+
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
   }
 }
 
@@ -123,15 +188,8 @@ export function isCommonJs(path: string): boolean {
   const extension = extname(path)
   if (extension === '.mjs' || extension === '.mts') return false
   if (extension === '.cjs' || extension === '.cts') return true
-  return typeOfPackage(dirname(path)) !== 'module'
-}
-
-function typeOfPackage(folder: string): unknown {
-  for (const each of withParents(folder)) {
-    const manifest = manifestIn(each)
-    if (manifest) return manifest.type
-  }
-  return undefined
+  const manifest = withParents(dirname(path)).map(manifestIn).find(Boolean)
+  return manifest?.type !== 'module'
 }
 
 /** A folder, and then those that contain it. */
@@ -144,19 +202,13 @@ function declaredIn({ dependencies, devDependencies, peerDependencies }: Manifes
   return { ...peerDependencies, ...devDependencies, ...dependencies }
 }
 
-/** What the root of the workspace that a folder belongs to names; empty without a workspace. */
-function workspaceOf(folder: string): Readonly<Record<string, string>> {
-  for (const above of withParents(folder).slice(1)) {
-    const manifest = manifestIn(above)
-    if (manifest && (manifest.workspaces !== undefined || existsSync(join(above, 'pnpm-workspace.yaml'))))
-      return declaredIn(manifest)
-  }
-  return {}
-}
-
+/** @returns `undefined` without a package.json, or with one that cannot be read, such as a template */
 function manifestIn(folder: string): Manifest | undefined {
-  const file = join(folder, 'package.json')
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Manifest) : undefined
+  try {
+    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+  } catch {
+    return undefined
+  }
 }
 
 /** @returns `undefined` when it is not installed there */

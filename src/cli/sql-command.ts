@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { Argument, type Command } from 'commander'
 import { dialects, migrationScripts, type DialectName } from '../sql/internal'
 import { wrongUsage } from './command-error'
-import { literal } from './init/typeorm-plan'
+import { literal } from './init/plan'
 import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags } from './options'
 import { print, warn } from './output'
 

@@ -1,6 +1,6 @@
 import { sqlClient } from '../drivers/internal'
 import { dialects, SqlLockProvider, type DialectName, type LockTableOptions } from '../sql/internal'
-import { missingPackage, readUrl, type CliDriver, type DriverConnection } from './drivers/driver'
+import { loadDriver, missingPackage, readUrl, type CliDriver, type DriverConnection } from './drivers/driver'
 import { libsqlDriver } from './drivers/libsql-driver'
 import { mssqlDriver } from './drivers/mssql-driver'
 import { mysqlDriver } from './drivers/mysql-driver'
@@ -35,6 +35,10 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   hideUrl(url)
   const scheme = /^([a-z0-9+]+):/i.exec(url)?.[1]?.toLowerCase() ?? ''
   const known = SCHEMES[scheme]
+  if (scheme === 'prisma+postgres')
+    throw wrongUsage(
+      "A URL prisma+postgres:// is that of a proxy, which only Prisma's own client can use – set the database's own, postgres://….",
+    )
   // Do not repeat how the URL begins: it may be a password.
   if (!known)
     throw wrongUsage(
@@ -66,15 +70,19 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   })
   // Create the provider before connecting, because it validates the names.
   const provider = new SqlLockProvider(client, dialects[name], { schema, ...options })
+  let tls: string | undefined
   try {
     // Before the first call, which would repeat it: a wrong URL is reported at once.
-    idle.push(await open())
+    const first = await open()
+    tls = first.tls
+    idle.push(first)
   } catch (error) {
     if (error instanceof CommandError) throw error
     throw notConnected(oneLine(error), driver === sqliteDriver)
   }
   return {
     provider,
+    through: [loadDriver(driver).name, tls].filter((part) => part !== undefined).join(', '),
     close: () => Promise.all(idle.map((connection) => connection.close())),
   }
 }

@@ -7,7 +7,6 @@ import { lockPage, nodeHandler } from '../web'
 import { wrongUsage } from './command-error'
 import { announce, onDatabase } from './connect'
 import { addLimit, type Limits } from './lock-commands'
-import { loadJobs } from './module-file'
 import { whoAmI } from './operate-commands'
 import { print, warn } from './output'
 
@@ -20,10 +19,10 @@ export function addWebCommand(program: Command): void {
     .description(
       'Serves a page with the locks on 127.0.0.1 until Ctrl-C, and prints its address. The address contains a secret: anyone who has it can see the page.',
     )
-  const options = ['write', 'pausedBy', 'port', 'title', 'jobs'] as const
+  const options = ['write', 'pausedBy', 'port', 'title'] as const
   onDatabase(web, options, async (connection, flags, limits: Limits) => {
     const { provider } = connection
-    const { write, pausedBy = whoAmI(), port, title, jobs } = flags
+    const { write, pausedBy = whoAmI(), port, title } = flags
     // What is wrong with the table is an error here, and not on the page.
     await provider.table.list()
     if (title !== undefined) warn(title)
@@ -33,7 +32,6 @@ export function addWebCommand(program: Command): void {
       authorize: ({ url }) => isSame(new URL(url).pathname, path) && { user: pausedBy },
       readOnly: !write,
       title,
-      jobs: jobs === undefined ? undefined : await loadJobs(jobs),
       // Without any this is an empty array, which has no entries either.
       overdueAfter: limits,
     })

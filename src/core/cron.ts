@@ -50,6 +50,8 @@ export interface NodeCronContextLike {
 /** How early a timer may fire, in milliseconds. */
 const TIMER_TOLERANCE = 50
 const SECOND = 1_000
+/** Less than the difference between any two time zones. */
+const SAME_ZONE = 10 * 60 * SECOND
 /** Eight years, the longest interval of an expression: 29 February 2096 to 29 February 2104. In milliseconds. */
 const LONGEST_INTERVAL = 8 * 366 * 86_400 * SECOND
 
@@ -63,22 +65,26 @@ const LONGEST_INTERVAL = 8 * 366 * 86_400 * SECOND
  * executor.executeWithLock({ name: 'report', lockAtMostFor: '10m', slot: slotOf(everyQuarter) }, sendReport)
  * ```
  *
- * @param cron croner's `Cron`, a `CronTime` of the package `cron`: `job.cronTime`, or the context that node-cron 4 passes to a task
+ * @param cron croner's `Cron`, a `CronTime` of the package `cron`: `job.cronTime`, the context that node-cron 4 passes to a task, or the
+ *   date that node-cron 3 and node-schedule pass
  * @param now a time, as for a slot. Default: the clock of this process
  * @throws LockError `INVALID_CONFIGURATION` if the expression was never due, for a croner job with the option `interval`, for a run
- *   that node-cron's `execute()` invoked, or for anything but such an object
+ *   that node-cron was told to start, for a date of node-cron 3 with the option `timezone`, or for anything but such an object
  */
 export function slotOf(
-  cron: CronLike | CronTimeLike | NodeCronContextLike,
+  cron: CronLike | CronTimeLike | NodeCronContextLike | Date | 'manual' | 'init',
   now: NonNullable<LockConfiguration['slot']> = time.wall(),
 ): Date {
+  const due = timeOf(cron)
+  if (typeof due === 'number' && typeof cron === 'object') return secondOf(due, Number(timeOf(now)))
+  if (cron === 'manual' || cron === 'init') throw notDue()
   const given = (typeof cron === 'object' ? cron : {}) as Partial<
     CronLike & CronTimeLike & NodeCronContextLike
   > | null
   if (given?.date) return dateOf(given as NodeCronContextLike)
   if (typeof (given?.nextRun ?? given?.previousRuns ?? given?.getNextDateFrom) !== 'function')
     throw configurationError(
-      'slotOf needs the Cron of croner (6 or later), a CronTime of the package cron (2.3 or later), or the context of node-cron 4 – pass this object, not an expression; for other versions and schedulers, pass a Cron or a CronTime with the same expression and time zone. To start a job by hand, use runNow.',
+      'slotOf needs the Cron of croner (6 or later), a CronTime of the package cron (2.3 or later), or what node-cron (3 or later) or node-schedule passes to a task – pass this object, not an expression; for other versions and schedulers, pass a Cron or a CronTime with the same expression and time zone. To start a job by hand, use runNow.',
     )
   const slot = lastDue(given as CronLike | CronTimeLike, Number(timeOf(now)))
   if (slot !== undefined) return new Date(slot)
@@ -90,8 +96,20 @@ export function slotOf(
 /** Returns when the fire was due. A run that was invoked has the time of the call, which is another one on each instance. */
 function dateOf({ date, execution }: NodeCronContextLike): Date {
   if (execution?.reason !== 'invoked') return date
+  throw notDue()
+}
+
+/** A timer fires within the second that was due. With a time zone, node-cron 3 passes the time of the clocks there as if it were here. */
+function secondOf(due: number, now: number): Date {
+  if (Math.abs(now - due) < SAME_ZONE) return new Date(Math.floor(due / SECOND) * SECOND)
   throw configurationError(
-    "A run that node-cron's execute() started has no due time, so it did not run – call runNow(() => task.execute()). For missed fires, pass the job itself: task.on('execution:missed', job).",
+    "The date that was passed to slotOf is not that of a run that starts now – with the option timezone of node-cron 3, use croner's Cron with the same expression and time zone.",
+  )
+}
+
+function notDue() {
+  return configurationError(
+    "A run that was started by node-cron's execute(), now() or runOnInit has no due time, so it did not run – call runNow(() => task.execute()). For missed fires, pass the job itself: task.on('execution:missed', job).",
   )
 }
 

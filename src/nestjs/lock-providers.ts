@@ -96,16 +96,22 @@ export function tableOf(provider: LockProvider | undefined): Table | undefined {
 /** How long to check a table whose database does not answer, in milliseconds. */
 const CHECK_AT_MOST = 600_000
 
-/** Logs what is wrong with the lock tables, so that locks fail. Checks again while the database does not answer. Never rejects. */
+/**
+ * Logs what is wrong with the lock tables, so that locks fail. Checks again while the database does not answer. Never rejects.
+ *
+ * @returns whether all of them are right
+ */
 export async function checkTables(
   providers: LockProviders,
   logger: Pick<LoggerService, 'error'>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
+  let areRight = true
   const checks = Array.from(providers, async ([name, registered]) => {
     const whose = name === undefined ? '' : `Lock provider '${name}': `
     const logged = new Set<string>()
     const log = (message: string): void => {
+      areRight = false
       // After a shutdown, errors are those of a client that was closed.
       if (!signal.aborted && !logged.has(message)) logger.error(whose + message)
       logged.add(message)
@@ -122,6 +128,7 @@ export async function checkTables(
     await untilAnswered(check, { atMost: CHECK_AT_MOST, signal }).catch(() => undefined)
   })
   await Promise.all(checks)
+  return areRight && !signal.aborted
 }
 
 /**

@@ -15,7 +15,11 @@ const DISTANCES: ReadonlyMap<unknown, number> = new Map([
   [ShedLockNearestModule, -Infinity],
 ])
 
-for (const module of DISTANCES.keys()) Module({})(module as typeof ShedLockFarthestModule)
+for (const module of DISTANCES.keys()) {
+  Module({})(module as typeof ShedLockFarthestModule)
+  // Nest logs the name of each module.
+  Object.defineProperty(module, 'name', { value: 'ShedLockModule' })
+}
 
 /** Creates two modules with this provider. Its first hook is called before those of all other modules, whichever it is. */
 export function outermostModules(provider: Provider): DynamicModule[] {

@@ -49,6 +49,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   readonly #catchUps: (() => Promise<void>)[] = []
   /** The scheduled methods by what no two of them may share. */
   readonly #scheduled = new Map<string, { readonly instance: object; readonly key: PropertyKey }>()
+  #places = ''
   #ended: Promise<void> | undefined
   #cancelCheck: Cancel | undefined
   /** Aborts when nothing may start any more. */
@@ -77,9 +78,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   /** Runs when all instances exist but no scheduler has started: `@nestjs/schedule` starts in `onApplicationBootstrap`. */
   onModuleInit(): void {
     this.#refuseSecondModule()
-    const places = placesOf(this.providers, this.options.allowInMemory)
-    // Instances with other data may compute other slots.
-    this.#logger.log(`Locks go to ${places}. Time-zone data: ${process.versions['tz'] ?? 'of the system'}`)
+    this.#places = placesOf(this.providers, this.options.allowInMemory)
     if ([...this.modules.values()].length === 0)
       this.#logger.warn(
         `@nestjs/core is loaded twice, so locked methods are not checked, and a client that ends in onModuleDestroy ends before running jobs – ${ONE_CORE}`,
@@ -110,10 +109,17 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       CHECK_AFTER,
       () => {
         this.#checkSignals()
-        void checkTables(this.providers, this.#logger, this.#shutdown.signal)
+        void this.#checkTables()
       },
       false,
     )
+  }
+
+  async #checkTables(): Promise<void> {
+    // Instances with other time-zone data may compute other slots.
+    const zones = `Time-zone data: ${process.versions['tz'] ?? 'of the system'}`
+    if (await checkTables(this.providers, this.#logger, this.#shutdown.signal))
+      this.#logger.log(`Locks go to ${this.#places}. ${zones}`)
   }
 
   #checkSignals(): void {

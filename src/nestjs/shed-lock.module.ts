@@ -36,7 +36,8 @@ const OUTERMOST_HOOKS: FactoryProvider = {
  * Provides the locks for `@SchedulerLock`. Import it once, in the root module; it is global. Services can inject
  * `LockingTaskExecutor` and `LockingTaskExecutors`.
  *
- * At start-up, it logs where the locks are kept and throws if the configuration of a locked method can never work. At shutdown, it
+ * At start-up, it throws if the configuration of a locked method can never work; five seconds later it checks the tables, and logs where
+ * the locks are kept, or what is wrong. At shutdown, it
  * waits for running tasks and the releases of their locks before Nest calls any other hook, in which a client may end; after
  * `shutdown.abortAfter` the tasks' signals abort with a `LockError` `SHUTDOWN`.
  */

@@ -1,6 +1,7 @@
 import { parseOptions, configurationError } from '../core/internal'
 import {
   dialects,
+  explained,
   tableSql,
   TABLE_OPTIONS,
   tableDefinition,
@@ -90,7 +91,9 @@ export function prismaMigration(provider: PrismaProvider, options: LockTableOpti
   const dialect = dialectOfProvider(provider, options)
   // Prisma runs one migration at a time, so `create` needs no protection against a process that creates the same table.
   const { create, up } = tableDefinition({ ...dialect, table: tableOfPrisma(dialect) }, options)
-  return [create, ...up.slice(1)].map((statement) => `${statement};\n`).join('\n')
+  return explained([create, ...up.slice(1)])
+    .map((statement) => `${statement};\n`)
+    .join('\n')
 }
 
 /** What MySQL calls a schema is another database, which the models and migrations of a datasource do not reach. */

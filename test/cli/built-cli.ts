@@ -85,7 +85,7 @@ export function runCli(args: readonly string[], options: RunOptions = {}): Promi
 
 /** Whether the command starts a program, loads a file of the project or depends on where it runs. */
 function needsProcess(args: readonly string[], { cwd, env, under, input }: RunOptions): boolean {
-  const loads = ['--data-source', '-d', '--jobs'].some((flag) => args.includes(flag))
+  const loads = ['--data-source', '-d'].some((flag) => args.includes(flag))
   const starts = args[0] === 'exec' && env !== undefined
   return loads || starts || Boolean(cwd ?? under ?? input ?? env?.['NODE_OPTIONS'])
 }

@@ -5,10 +5,16 @@ import { migrated, openDatabase } from '../backends/open-database'
 import { runCli, startCli, type Finished, type Started } from './built-cli'
 
 /** The command line on a database of its own with the lock table, and a lock provider that observes it. */
-export async function openCli(backend: { create(): Promise<TestDatabase> }, options: object = migrated()) {
+export async function openCli(
+  backend: { readonly dialect: string; create(): Promise<TestDatabase> },
+  options: object = migrated(),
+) {
   const { database, dataSource } = await openDatabase(backend, options)
   const provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
-  const env = { DATABASE_URL: database.url }
+  const { hostname, port, username, password, pathname } = new URL(database.url)
+  // The command line wants the URL that Prisma has.
+  const sqlServer = `sqlserver://${hostname}:${port};database=${pathname.slice(1)};user=${username};password=${password};encrypt=false`
+  const env = { DATABASE_URL: backend.dialect === 'mssql' ? sqlServer : database.url }
   return {
     ...{ database, dataSource, provider, env },
     run: (...args: readonly string[]): Promise<Finished> => runCli(args, { env }),

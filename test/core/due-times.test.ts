@@ -12,7 +12,7 @@ const ms = (text: string): number => at(text).getTime()
 const hourly = (after: Date): Date => new Date((Math.floor(after.getTime() / 3_600_000) + 1) * 3_600_000)
 
 /** If slotOf understands an object of a scheduler, other than the context of a fire, that `due` does not, this does not compile. */
-const asDue = (cron: Exclude<Parameters<typeof slotOf>[0], NodeCronContextLike>): Due => cron
+const asDue = (cron: Exclude<Parameters<typeof slotOf>[0], NodeCronContextLike | Date | string>): Due => cron
 
 describe('due of a job', () => {
   it.each<[string, () => Due]>([

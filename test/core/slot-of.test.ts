@@ -118,6 +118,21 @@ describe('the slot of a cron expression', () => {
     expect(slotOf({ date })).toBe(date)
   })
 
+  it('of node-cron 3 and node-schedule is the second of the date that they pass', () => {
+    const now = new Date('2026-11-21T12:00:05Z')
+    const due = new Date('2026-11-21T12:00:00Z')
+    for (const date of [due, new Date('2026-11-21T12:00:00.999Z')]) expect(slotOf(date, now)).toEqual(due)
+    const apart = /option timezone of node-cron 3.*croner's Cron/
+    // With a time zone, node-cron 3 passes the clocks of that zone; none is nearer than a quarter of an hour.
+    for (const minutes of [-15, 15, 60]) {
+      const shifted = new Date(due.getTime() + minutes * 60_000)
+      expect(() => slotOf(shifted, now)).toThrow(refused(apart))
+    }
+    expect(() => slotOf(new Date(NaN), now)).toThrow(refused(apart))
+    for (const byHand of ['manual', 'init'] as const)
+      expect(() => slotOf(byHand)).toThrow(refused(/no due time.*runNow/))
+  })
+
   it.each<[string, object, RegExp]>([
     [
       'of croner with an interval, because each instance counts from its own last run',
@@ -136,12 +151,12 @@ describe('the slot of a cron expression', () => {
   })
 
   it.each([
-    ...['*/5 * * * *', undefined, null, {}, 5, 'manual'],
+    ...['*/5 * * * *', undefined, null, {}, 5],
     // croner 5, cron 1.
     { next: () => null, previous: () => null },
     { source: '* * * * *', sendAt: () => null, _getNextDateFrom: () => null },
   ])('refuses what is not a cron object: %s', (cron) => {
-    const words = /croner \(6 or later\).*cron \(2\.3 or later\).*node-cron 4/
+    const words = /croner \(6 or later\).*cron \(2\.3 or later\).*node-cron \(3 or later\)/
     expect(() => slotOf(cron as never)).toThrow(refused(words))
   })
 })

@@ -24,16 +24,6 @@ beforeEach(() => {
 const ZONES = `. Time-zone data: ${process.versions['tz'] ?? ''}`
 const places = (): string[] => logged.filter((line) => line.startsWith('log Locks go to'))
 
-describe('At its start the application says where its locks are', () => {
-  test('in which table, for each provider', async () => {
-    const provider = typeOrmLockProvider(await openMemory(migrated()))
-    await startWith({ lockProvider: provider, lockProviders: { audit: provider } })
-    expect(places()).toEqual([
-      `log Locks go to the table shedlock (sqlite); the table shedlock (sqlite) for 'audit'${ZONES}`,
-    ])
-  })
-})
-
 describe('Five seconds after its start the application checks its lock tables', () => {
   const faults = (): string[] => logged.filter((line) => line.startsWith('error'))
 
@@ -49,6 +39,16 @@ describe('Five seconds after its start the application checks its lock tables', 
     await new Promise(setImmediate)
   }
 
+  test('and says in which table its locks are, for each provider, but nothing before it has looked', async () => {
+    const provider = typeOrmLockProvider(await openMemory(migrated()))
+    await startWith({ lockProvider: provider, lockProviders: { audit: provider } })
+    expect(places()).toEqual([])
+    await checked(provider)
+    expect(places()).toEqual([
+      `log Locks go to the table shedlock (sqlite); the table shedlock (sqlite) for 'audit'${ZONES}`,
+    ])
+  })
+
   test('and says of which lock provider one does not exist', async () => {
     const dataSource = await openMemory()
     const provider = typeOrmLockProvider(dataSource)
@@ -60,6 +60,7 @@ describe('Five seconds after its start the application checks its lock tables', 
       expect.stringMatching(/^error There is no lock table/),
       expect.stringMatching(/^error Lock provider 'audit': There is no lock table/),
     ])
+    expect(places()).toEqual([])
   })
 
   test('and says why one could not be checked', async () => {
@@ -127,7 +128,10 @@ describe('In production', () => {
   })
 
   test('it does for an application of a single instance', async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] })
+    afterTest(() => jest.useRealTimers())
     await startWith({ lockProvider: new InMemoryLockProvider(), allowInMemory: true })
+    await jest.advanceTimersByTimeAsync(5_000)
     expect(places()).toEqual([
       `log Locks go to the memory of this process, which other instances do not see${ZONES}`,
     ])

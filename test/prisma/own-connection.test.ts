@@ -31,7 +31,9 @@ describeBackends(backends)('locks of Prisma on $name', (backend) => {
     const { prisma } = await openPrisma(backend, undefined, one)
     const provider = prismaLockProvider(prisma, { ownConnections: 0 })
     if (backend.name === 'mysql')
-      await expect(provider.lock(job)).rejects.toEqual(lockError('INVALID_CLIENT', /useTextProtocol on MySQL/))
+      await expect(provider.lock(job)).rejects.toEqual(
+        lockError('INVALID_CLIENT', /useTextProtocol on MySQL/),
+      )
     else await (await provider.lock(job))?.unlock()
   })
 

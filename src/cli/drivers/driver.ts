@@ -15,6 +15,8 @@ export interface CliDriver extends Driver {
 }
 
 export interface DriverConnection {
+  /** Whether it uses TLS, in words; missing for a file. */
+  readonly tls?: string
   query(
     text: string,
     values: readonly (string | number | null)[],
@@ -53,6 +55,12 @@ export function missingPackage(
   const names = packages.map(packageOf)
   if (project.find(packages, via) ?? [...names, ...via].some((name) => project.has(name))) return undefined
   return names[0]
+}
+
+/** Describes the option `ssl` of most drivers. */
+export function describeTls(ssl: unknown): string {
+  const isUnchecked = (ssl as { rejectUnauthorized?: boolean } | undefined)?.rejectUnauthorized === false
+  return ssl ? `TLS${isUnchecked ? ', without a check of the certificate' : ''}` : 'no TLS'
 }
 
 /** Shortens `mysql2/promise` to `mysql2`, because npm would install the former from GitHub. */

@@ -1,7 +1,7 @@
 import { drivers } from '../../drivers/internal'
 import type { SqlRow } from '../../sql/internal'
 import { hide } from '../command-error'
-import { loadDriver, type CliDriver, type DriverConnection } from './driver'
+import { describeTls, loadDriver, type CliDriver, type DriverConnection } from './driver'
 
 /** What the command line uses of @libsql/client. */
 export interface Libsql {
@@ -38,6 +38,9 @@ export async function openLibsql(
   // It connects only now.
   await client.execute({ sql: 'select 1', args: [] })
   return {
+    ...(url.startsWith('file:')
+      ? {}
+      : { tls: describeTls(!/[?&]tls=0/.test(url) && !/^(http|ws):/.test(url)) }),
     query: async (sql, args) => {
       const { rows, rowsAffected } = await client.execute({ sql, args })
       return { rows: rows.map((row) => ({ ...row })), changed: rowsAffected }

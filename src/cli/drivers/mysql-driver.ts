@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { drivers } from '../../drivers/internal'
 import type { SqlRow } from '../../sql/internal'
-import { loadDriver, readUrl, withoutBrackets, type CliDriver } from './driver'
+import { describeTls, loadDriver, readUrl, withoutBrackets, type CliDriver } from './driver'
 
 type Result = SqlRow[] | { affectedRows: number }
 
@@ -22,10 +23,12 @@ export const mysqlDriver: CliDriver = {
   via: ['@prisma/adapter-mariadb', 'typeorm'],
   open: async (url) => {
     const { name, exports } = loadDriver(mysqlDriver)
-    const connection = await (exports as MySql).createConnection(options(url, name))
+    const given = options(url, name)
+    const connection = await (exports as MySql).createConnection(given)
     // Without a listener, a connection that breaks between two queries would end the process. The next query reports it.
     connection.on('error', () => undefined)
     return {
+      tls: describeTls(given.ssl),
       query: async (text, values) => {
         const answer = await connection.execute(text, [...values])
         const result = (name === 'mariadb' ? answer : (answer as [Result, unknown])[0]) as Result
@@ -39,11 +42,8 @@ export const mysqlDriver: CliDriver = {
 }
 
 /** Options that both drivers know. Of the URL's parameters, only those for TLS and for passwords without TLS are needed here. */
-function options(url: string, driver: string): object {
+function options(url: string, driver: string) {
   const { hostname, port, username, password, pathname, searchParams } = readUrl(url)
-  const tls = ['sslaccept', 'sslcert', 'ssl', 'sslmode', 'ssl-mode'].some(
-    (name) => !/^(false|0|disabled?|preferred)$/i.test(searchParams.get(name) ?? 'false'),
-  )
   return {
     host: withoutBrackets(hostname),
     port: Number(port || 3306),
@@ -55,6 +55,18 @@ function options(url: string, driver: string): object {
     ...(driver === 'mariadb' && {
       allowPublicKeyRetrieval: searchParams.get('allowPublicKeyRetrieval') === 'true',
     }),
-    ...(tls ? { ssl: { rejectUnauthorized: searchParams.get('sslaccept') !== 'accept_invalid_certs' } } : {}),
+    ssl: tlsOf(searchParams),
   }
+}
+
+/** TLS as a URL asks for it: mysql2's `ssl={…}`, MySQL's own `ssl-mode`, where REQUIRED checks no certificate, and Prisma's `sslaccept` and `sslcert`. */
+function tlsOf(parameters: URLSearchParams): object | undefined {
+  const ssl = parameters.get('ssl') ?? 'false'
+  if (ssl.startsWith('{')) return JSON.parse(ssl) as object
+  const mode = parameters.get('ssl-mode') ?? parameters.get('sslmode') ?? 'disabled'
+  const [accept, file] = [parameters.get('sslaccept'), parameters.get('sslcert')]
+  const isOff = [ssl, mode].every((value) => /^(false|0|disabled?|preferred)$/i.test(value))
+  if (isOff && accept === null && file === null) return undefined
+  const isUnchecked = accept === 'accept_invalid_certs' || (/^require/i.test(mode) && file === null)
+  return { rejectUnauthorized: !isUnchecked, ...(file !== null && { ca: readFileSync(file) }) }
 }

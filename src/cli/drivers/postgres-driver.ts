@@ -1,6 +1,6 @@
 import { drivers } from '../../drivers/internal'
 import type { SqlRow } from '../../sql/internal'
-import { loadDriver, type CliDriver } from './driver'
+import { describeTls, loadDriver, type CliDriver } from './driver'
 
 interface Pg {
   readonly Client: new (options: object) => {
@@ -8,6 +8,7 @@ interface Pg {
     query(text: string, values: unknown[]): Promise<{ rows: SqlRow[]; rowCount: number | null }>
     on(event: 'error', listener: () => void): unknown
     end(): Promise<unknown>
+    readonly ssl: unknown
   }
 }
 
@@ -27,6 +28,7 @@ export const postgresDriver: CliDriver = {
     client.on('error', () => undefined)
     await client.connect()
     return {
+      tls: describeTls(client.ssl),
       query: async (text, values) => {
         const { rows, rowCount } = await client.query(text, [...values])
         return { rows, changed: rowCount ?? 0 }

@@ -19,28 +19,13 @@ type BetterSqlite3 = new (
   close(): unknown
 }
 
-interface Sqlite3 {
-  readonly Database: new (path: string, opened: (error: Error | null) => void) => Sqlite3Database
-}
-
-interface Sqlite3Database {
-  all(text: string, values: unknown[], done: (error: Error | null, rows: SqlRow[]) => void): unknown
-  run(
-    text: string,
-    values: unknown[],
-    done: (this: { changes: number }, error: Error | null) => void,
-  ): unknown
-  close(): unknown
-}
-
 /** Each library that opens a file, by its package. */
 const OPEN: Readonly<Record<string, (library: never, file: string) => Promise<DriverConnection>>> = {
   'better-sqlite3': openBetterSqlite3,
   '@libsql/client': (library: Libsql, file) => openLibsql(library, `file:${file}`),
-  sqlite3: openSqlite3,
 }
 
-/** Uses better-sqlite3, @libsql/client or sqlite3. */
+/** Uses better-sqlite3 or @libsql/client. */
 export const sqliteDriver: CliDriver = {
   ...drivers.sqlite,
   packages: Object.keys(OPEN),
@@ -75,31 +60,6 @@ function openBetterSqlite3(Database: BetterSqlite3, file: string): Promise<Drive
       close: () => Promise.resolve(database.close()),
     }
   })
-}
-
-async function openSqlite3({ Database }: Sqlite3, file: string): Promise<DriverConnection> {
-  const database = await new Promise<Sqlite3Database>((opened, failed) => {
-    const database = new Database(file, (error) => {
-      if (error) failed(error)
-      else opened(database)
-    })
-  })
-  return {
-    query: (text, values, wants) =>
-      new Promise((answer, fail) => {
-        if (wants === 'rows')
-          database.all(text, [...values], (error, rows) => {
-            if (error) fail(error)
-            else answer({ rows, changed: 0 })
-          })
-        else
-          database.run(text, [...values], function (error) {
-            if (error) fail(error)
-            else answer({ rows: [], changed: this.changes })
-          })
-      }),
-    close: () => Promise.resolve(database.close()),
-  }
 }
 
 /** Accepts `file:./dev.db` as Prisma writes it, `file:///…` and `sqlite:…`. */

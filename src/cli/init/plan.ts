@@ -1,45 +1,46 @@
-/** A file that `init` writes: a new one, or text at the end of one that exists. */
+import { inspect } from 'node:util'
+import type { LockTableOptions } from '../../sql/internal'
+import type { Project } from '../project'
+
+/** The project, the names of the table, and the folders of migrations that were asked for. */
+export interface Task {
+  readonly project: Project
+  readonly names: LockTableOptions
+  readonly wanted: readonly string[]
+}
+
+/** A file that `init` writes, relative to the project's folder: a new one, or text at the end of one that exists. */
 export interface Write {
-  /** Relative to the project's folder. */
   readonly file: string
   readonly text: string
   readonly appends?: boolean
 }
 
-/** Something that is left to the user. */
-export interface Step {
-  readonly what: string
-  readonly code?: string
-  /** What code is written in; default: `ts`. */
-  readonly language?: 'sh'
-}
+/** Something that is left to the user, with code, a command, or nothing to copy. */
+export type Step = readonly [what: string, code: string]
 
 /** What `init` does in a project with one ORM. */
 export interface Plan {
   /** What it found, such as the ORM and its version. */
   readonly found: readonly string[]
   readonly writes: readonly Write[]
-  /** What is already there, so that it is not written. */
+  /** What has the table already. */
   readonly present: readonly string[]
+  /** What may need the table too, but is left to the user. */
+  readonly others?: readonly string[]
   readonly steps: readonly Step[]
-  /** The provider's module, name and client in code. */
-  readonly provider: { readonly entry: string; readonly name: string; readonly client: string }
-  /** Closes the client, where it has a method for that. */
-  readonly close?: string
-  /** The file of TypeORM's DataSource. */
+  readonly provider: readonly [name: string, entry: string]
+  /** What the app calls its client, the file that exports that if it is known, and how it is closed if it has to be. */
+  readonly client: { readonly name: string; readonly file?: string; readonly close?: string }
+  /** The file that the command line can load to find the database. */
   readonly dataSource?: string | undefined
-  /** Whether that file also starts the app, which the command line must not. */
-  readonly startsApp?: boolean
-  /** The form of the database's URL, where no file says it; absent if the command line takes none. */
-  readonly url?: string | undefined
   /** A driver for the command line, which Prisma's own engine is not; absent if the project has one. */
   readonly missingDriver?: string | undefined
-  /** The variables that name the database. */
-  readonly variables?: readonly string[]
+  /** The variable that names the database. */
+  readonly variable?: string | undefined
 }
 
-/** How the options of most clients are called that limit how long a connection may take to open. */
-export const LIMITS = /\bconnect(ion)?Timeout/
-/** Begins the step for a client without such a limit. */
-export const WHY_LIMITS =
-  'Limit how long a connection may take to open, or jobs wait for minutes when the network fails'
+/** Table options as an argument; empty without any. */
+export function literal(options: LockTableOptions): string {
+  return Object.keys(options).length === 0 ? '' : inspect(options, { compact: true, breakLength: Infinity })
+}

@@ -1,277 +1,140 @@
+import { basename, dirname, extname } from 'node:path'
 import type { Project } from '../project'
-import type { Plan } from './plan'
+import { literal, type Plan, type Step, type Task } from './plan'
 
-/** How one scheduler calls a job, in code. */
-interface Scheduler {
-  readonly imports: string
-  /** The job's slot: `slotOf` of what the scheduler passes; or the parameter that it passes, its type, and the slot. */
-  readonly slot?: 'slotOf' | readonly [parameter: string, type: string, slot: string]
-  readonly start: string
-  /** Stops it at a shutdown. */
-  readonly stop: string
-}
+/** How a scheduler calls a job: what is imported of it, the slot, the call, and what stops it at a shutdown. */
+type Scheduler = readonly [imported: string, slot: string, start: string, stop: string]
 
 const CRON = "'*/15 * * * *'"
+const DOCS = 'docs/schedulers.md#slots'
+const CRON_JOB = `CronJob.from({ cronTime: ${CRON}, start: true, onTick() { return send(this) } })`
 
-/** The schedulers in the order in which they are looked for, each as its version needs. */
+/** Every scheduler that is recognized, with its first version that is printed, or the page about it. */
 const SCHEDULERS = {
-  'node-cron': (major) => ({
-    imports: "import { schedule } from 'node-cron'",
-    // Not its `date`: when execute() starts a run, that is the current time, another on each instance. Version 3 passes when it fires.
-    ...(major >= 4 && { slot: 'slotOf' }),
-    ...(major === 3 && { slot: ['now', 'Date | string', 'Math.floor(Number(now) / 1_000) * 1_000'] }),
-    start: `const job = schedule(${CRON}, send)`,
-    stop: major < 4 ? 'job.stop()' : 'await job.destroy()',
-  }),
-  croner: (major) => ({
-    imports: "import { Cron } from 'croner'",
-    ...(major >= 6 && { slot: ['job', 'Cron', 'slotOf(job)'] }),
-    start: `const job = new Cron(${CRON}, send)`,
-    stop: 'job.stop()',
-  }),
-  'node-schedule': () => ({
-    imports: "import { scheduleJob } from 'node-schedule'",
-    slot: ['due', 'Date', 'due'],
-    start: `const job = scheduleJob(${CRON}, send)`,
-    stop: 'job.cancel()',
-  }),
-  cron: (major, isTyped, minor) => {
-    const hasSlots = major > 2 || (major === 2 && minor >= 3)
-    const onTick = hasSlots ? `function (${isTyped ? 'this: CronJob' : ''}) { return send(this) }` : 'send'
-    return {
-      imports: "import { CronJob } from 'cron'",
-      ...(hasSlots && { slot: ['job', 'CronJob', 'slotOf(job.cronTime)'] }),
-      start:
-        major >= 4
-          ? `const job = CronJob.from({\n  cronTime: ${CRON},\n  start: true,\n  onTick() {\n    return send(this)\n  },\n})`
-          : `const job = new CronJob(${CRON}, ${onTick}, null, true)`,
-      stop: 'job.stop()',
-    }
-  },
-  'toad-scheduler': () => ({
-    imports: "import { AsyncTask, SimpleIntervalJob, ToadScheduler } from 'toad-scheduler'",
-    start:
-      "const scheduler = new ToadScheduler()\nscheduler.addSimpleIntervalJob(new SimpleIntervalJob({ minutes: 15 }, new AsyncTask('report', send)))",
-    stop: 'scheduler.stop()',
-  }),
-} satisfies Readonly<Record<string, (major: number, isTyped: boolean, minor: number) => Scheduler>>
+  '@nestjs/schedule': 'docs/nestjs.md',
+  bree: DOCS,
+  'node-cron': [3, ['schedule', 'slot: slotOf', `schedule(${CRON}, send)`, 'job.stop()']],
+  croner: [6, ['Cron', 'slot: (job: Cron) => slotOf(job)', `new Cron(${CRON}, send)`, 'job.stop()']],
+  'node-schedule': [
+    1,
+    ['scheduleJob', 'slot: (due: Date) => due', `scheduleJob(${CRON}, send)`, 'job.cancel()'],
+  ],
+  cron: [4, ['CronJob', 'slot: (job: CronJob) => slotOf(job.cronTime)', CRON_JOB, 'job.stop()']],
+  'toad-scheduler': DOCS,
+} as const satisfies Readonly<Record<string, string | readonly [from: number, Scheduler]>>
 
-/** Every scheduler of which a project is shown how to use it. The compiler and test/registries.test.ts name the places of each. */
-export type SchedulerName = keyof typeof SCHEDULERS | 'bree' | '@nestjs/schedule'
+/** The compiler and test/registries.test.ts name the places of each. */
+export type SchedulerName = keyof typeof SCHEDULERS
 
-const NO_SCHEDULER: Scheduler = {
-  imports: '',
-  start: 'const timer = setInterval(send, 15 * 60_000)',
-  stop: 'clearInterval(timer)',
+const OTHER: Scheduler = ['', "lockAtLeastFor: '1m'", '// let your scheduler call send()', '// stop it']
+
+const RECIPES = 'docs/guides/recipes.md#nextjs-nuxt-monorepos'
+const FRAMEWORKS = { '@nestjs/core': 'docs/nestjs.md', next: RECIPES, nuxt: RECIPES, nitropack: RECIPES }
+
+/** Whether a member of a workspace schedules jobs. */
+export function hasJobs(member: Project): boolean {
+  return Object.keys(SCHEDULERS).some((name) => member.declares(name)) || cronOf(member) !== undefined
 }
 
-/** For a job without a slot. */
-const AT_LEAST = "lockAtLeastFor: '1m', // less than the interval"
+type Cron = Readonly<Record<'path' | 'schedule', string>>
 
-export interface Usage {
-  /** The scheduler and its version. */
-  readonly scheduler: string | undefined
-  readonly what: string
-  /** TypeScript, or JavaScript in a project without TypeScript. */
-  readonly code: string
-  /** The packages that the code imports, beside this one and that of the scheduler. */
-  readonly needs: readonly string[]
-}
-
-/** Whether a package.json says how the app schedules its jobs. */
-export function hasScheduler(project: Project): boolean {
-  return ['@nestjs/core', 'bree', ...Object.keys(SCHEDULERS)].some((name) => project.has(name))
-}
-
-/** The lines that are left to write: the provider, one job, and the shutdown. */
-export function usage(project: Project, plan: Plan): Usage {
-  if (project.has('@nestjs/core')) return nest(project, plan)
-  if (project.has('bree')) return worker(project, plan)
-  const framework = frameworkOf(project)
-  const names = Object.keys(SCHEDULERS) as (keyof typeof SCHEDULERS)[]
-  const name = names.find((each) => project.has(each))
-  const version = name === undefined ? '' : project.version(name)
-  const isTyped = isTypeScript(project)
-  const [major = NaN, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10))
-  // Nitro has croner for its tasks.
-  const runsTasks = framework === 'nitro' && (name === undefined || name === 'croner')
-  const { imports, slot, start, stop }: Scheduler = runsTasks
-    ? NITRO_TASK
-    : name === undefined
-      ? NO_SCHEDULER
-      : SCHEDULERS[name](major, isTyped, minor)
-  const due = slot && slotLine(slot, isTyped)
-  const usesSlotOf = `${due} ${start}`.includes('slotOf')
-  const code = `${imports}
-import { LockingTaskExecutor${usesSlotOf ? ', slotOf' : ''} } from 'shedlock-orm'
-${importOf(plan)}
-
-${framework === 'next' ? sharedExecutorOf(plan, isTyped) : `${runsTasks ? '// utils/shedlock.ts\nexport ' : ''}${executorOf(plan)}`}
-${runsTasks ? 'export ' : ''}const send = executor.wrap(
-  {
-    name: 'report',
-    lockAtMostFor: '14m',
-    ${due === undefined ? AT_LEAST : `${due},`}
-    onError: console.error,
-  },
-  () => sendReport(),
-)
-${start}
-
-${shutdownIn(framework, [stop, 'await executor.shutdown()', ...(plan.close === undefined ? [] : [`await ${plan.close}`])])}`
-  return {
-    scheduler: runsTasks ? "Nitro's tasks" : name && `${name} ${version}`.trim(),
-    what: `Lock each job that one instance is to run, and release its lock at a shutdown, ${WHERE[framework ?? 'none']}; what a job catches itself is no failure:`,
-    code: code.trimStart(),
-    needs: runsTasks ? ['croner'] : [],
+/** The first job that Vercel calls by HTTP. */
+function cronOf(member: Project): Cron | undefined {
+  try {
+    return (JSON.parse(member.read('vercel.json')) as { crons?: Cron[] }).crons?.[0]
+  } catch {
+    return undefined
   }
 }
 
-type Framework = 'next' | 'nitro' | undefined
+/** The scheduler and its version, the lines to write, and what they import beside this package and the scheduler. */
+type Usage = readonly [scheduler: string, step: Step, needs?: string]
 
-/** A framework that has its own signal handlers. */
-function frameworkOf(project: Project): Framework {
-  if (project.has('nuxt') || project.has('nitropack')) return 'nitro'
-  return project.has('next') ? 'next' : undefined
+export function usage(task: Task, plan: Plan): Usage {
+  const { project } = task
+  const cron = cronOf(project)
+  const name = (Object.keys(SCHEDULERS) as SchedulerName[]).find((each) => project.has(each))
+  const version = name === undefined ? '' : project.version(name)
+  if (name === '@nestjs/schedule') return nest(task, plan, version)
+  if (cron) return ['the crons of vercel.json', route(task, plan, cron), 'croner']
+  const known = name === undefined ? DOCS : SCHEDULERS[name]
+  const isKnown = typeof known !== 'string' && Number.parseInt(version, 10) >= known[0]
+  const page = isKnown ? '' : typeof known === 'string' ? known : DOCS
+  // They start jobs, or handle signals, in a way of their own.
+  const [, framework = ''] = Object.entries(FRAMEWORKS).find(([each]) => project.has(each)) ?? []
+  const pages = [page, framework].filter(Boolean)
+  const see = pages.length === 0 ? '' : ` (see ${pages.join(', ')} in the repository)`
+  const scheduler = isKnown ? known[1] : OTHER
+  const code = linesOf(task, plan, isKnown ? (name ?? '') : '', 'report', scheduler)
+  return [
+    name === undefined ? 'no scheduler' : `${name} ${version}`,
+    [`Lock each job that one instance is to run${see}`, code],
+  ]
 }
 
-const WHERE = {
-  none: 'where you start the jobs',
-  next: 'in a file that `register()` of instrumentation.ts imports, if `process.env.NEXT_RUNTIME` is `nodejs`',
-  nitro: 'in the folder of the server',
+function route(task: Task, plan: Plan, { path, schedule }: Cron): Step {
+  const cron = `new Cron('${schedule}', { timezone: 'UTC', paused: true })`
+  const get = `export async function GET() {\n  await send(slotOf(${cron})) // as in vercel.json\n  return new Response()\n}`
+  const what = `Lock each route that Vercel, which may call it twice, is to run once, such as ${path}`
+  return [what, linesOf(task, plan, 'croner', path, ['Cron', 'slot: (due: Date) => due', get, ''])]
 }
 
-/** Nitro passes a task no due time. */
-const NITRO_TASK: Scheduler = {
-  imports: "import { Cron } from 'croner'",
-  slot: ['due', 'Date', 'due'],
-  start: `
-// tasks/report.ts, with the same expression in scheduledTasks
-export default defineTask({
-  meta: { name: 'report' },
-  async run() {
-    await send(slotOf(new Cron(${CRON}, { paused: true })))
-    return {}
-  },
-})`,
-  stop: '',
+/** The provider, one job, and the shutdown. */
+function linesOf(task: Task, plan: Plan, module: string, job: string, scheduler: Scheduler): string {
+  const { project, names } = task
+  const {
+    provider: [provider, entry],
+    client: { name, file = '', close },
+  } = plan
+  const [imported, slot, start, stop] = scheduler
+  // As a file beside that of the client imports it.
+  const isBeside = file !== '' && project.exists(file)
+  const path = `./${basename(file, extname(file))}${project.manifest.type === 'module' ? '.js' : ''}`
+  const shutdown = `
+const end = async () => {
+  ${[stop, 'await executor.shutdown()', ...(close === undefined ? [] : [`await ${close}`])].join('\n  ')}
+}
+let ended: Promise<void> | undefined
+// Not once: npm and watchers send a second signal, which must not interrupt the shutdown.
+process.on('SIGTERM', () => (ended ??= end()))`
+  const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
+import { ${provider} } from 'shedlock-orm/${entry}'
+${isBeside ? `import { ${name} } from '${path}' // in ${dirname(file)}` : `// and ${name}, your client`}
+
+const executor = new LockingTaskExecutor(${provider}(${[name, literal(names)].filter(Boolean).join(', ')}))
+const send = executor.wrap(
+  { name: '${job}', lockAtMostFor: '14m', ${slot}, onError: console.error },
+  () => console.log('sending the report'), // your job
+)
+${/^(\/\/|export)/.test(start) ? '' : 'const job = '}${start}
+${stop && shutdown}`
+  if (project.has('typescript') || project.files('.ts', '.mts').length > 0) return code
+  const plain = code.replace(/: (Cron|Date|CronJob|Promise<void> \| undefined)\b/g, '')
+  return project.manifest.type === 'module' || project.files('.mjs').length > 0
+    ? plain
+    : plain.replace(/^import (\{[^}]*\}) from ('[^']*')/gm, 'const $1 = require($2)')
 }
 
-/** npm and watchers send two signals. */
-const SECOND_SIGNAL = "process.on('SIGTERM', () => {}) // a second signal must not end the shutdown\n"
-
-function shutdownIn(framework: Framework, calls: readonly string[]): string {
-  const lines = (...more: string[]): string =>
-    [...calls, ...more]
-      .filter((call) => call !== '')
-      .map((call) => `  ${call}\n`)
-      .join('')
-  if (framework === 'nitro')
-    return `// in a file in plugins: defineNitroPlugin((nitroApp) => …)\nnitroApp.hooks.hook('close', async () => {\n${lines()}})\n`
-  if (framework === 'next')
-    return `// start with NEXT_MANUAL_SIG_HANDLE=1, or next start exits first\nprocess.once('SIGTERM', async () => {\n${lines('process.exit(0)')}})\n${SECOND_SIGNAL}`
-  return `process.once('SIGTERM', async () => {\n${lines()}})\n${SECOND_SIGNAL}`
-}
-
-/** Next.js loads a file once for instrumentation.ts, and again for its routes. */
-function sharedExecutorOf(plan: Plan, isTyped: boolean): string {
-  const shared = isTyped ? 'shared' : 'globalThis'
-  return `// Next.js loads this file twice in a process: share the executor, and the client in the same way
-${isTyped ? 'const shared = globalThis as { executor?: LockingTaskExecutor }\n' : ''}const executor = (${shared}.executor ??= ${newExecutor(plan)})`
-}
-
-function slotLine(slot: NonNullable<Scheduler['slot']>, isTyped: boolean): string {
-  if (slot === 'slotOf') return 'slot: slotOf'
-  const [parameter, type, value] = slot
-  return `slot: (${parameter}${isTyped ? `: ${type}` : ''}) => ${value}`
-}
-
-function nest(project: Project, plan: Plan): Usage {
-  const hasSchedule = project.has('@nestjs/schedule')
-  const { name } = plan.provider
-  const code = `${hasSchedule ? "import { CronTime } from 'cron'\n" : ''}import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
-${importOf(plan)}
+function nest({ project, names }: Task, { provider: [name, entry] }: Plan, version: string): Usage {
+  const options = literal(names)
+  const code = `import { CronTime } from 'cron'
+import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
+import { ${name} } from 'shedlock-orm/${entry}'
 
 // in the imports of the root module
-ShedLockModule.forRoot({ lockProvider: ${name}${hasSchedule ? ', cronTime: CronTime' : ''} })
+ShedLockModule.forRoot({ lockProvider: ${options && '(client) => '}${name}${options && `(client, ${options})`}, cronTime: CronTime })
 
 // on each job
 class Reports {
-  ${
-    hasSchedule
-      ? `@Cron(${CRON})\n  @SchedulerLock({ name: 'report', lockAtMostFor: '14m' })`
-      : `@SchedulerLock({\n    name: 'report',\n    lockAtMostFor: '14m',\n    ${AT_LEAST}\n  })`
-  }
-  async send()${isTypeScript(project) ? ': Promise<void>' : ''} {}
+  @Cron(${CRON})
+  @SchedulerLock({ name: 'report', lockAtMostFor: '14m' })
+  async send() {}
 }
 
 // where the app starts
 app.enableShutdownHooks()
 `
-  return {
-    scheduler: hasSchedule ? `@nestjs/schedule ${project.version('@nestjs/schedule')}` : undefined,
-    what: 'Import the module, and lock each job that one instance is to run; what a job catches itself is no failure:',
-    code,
-    needs: hasSchedule ? ['cron'] : [],
-  }
-}
-
-/** Bree runs each job in a worker, which has a client of its own. */
-function worker(project: Project, plan: Plan): Usage {
-  const isTyped = isTypeScript(project)
-  const head = `import { parentPort, workerData } from 'node:worker_threads'
-import { Cron } from 'croner'
-import { LockingTaskExecutor, slotOf } from 'shedlock-orm'
-${importOf(plan)}
-`
-  const body = `// of a job with cron; one with interval has lockAtLeastFor, less than that, and no slot
-const { cron, timezone } = ${isTyped ? '(workerData as { job: { cron: string; timezone: string } })' : 'workerData'}.job
-const slot = slotOf(new Cron(cron, { timezone, paused: true }))
-${executorOf(plan)}
-parentPort?.on('message', async (message) => {
-  if (message !== 'cancel') return
-  await executor.shutdown()
-  parentPort?.postMessage('cancelled')
-})
-parentPort?.unref() // or the worker never ends
-await executor.executeWithLock(
-  { name: 'report', lockAtMostFor: '14m', slot },
-  ({ signal }) => sendReport(signal),
-)
-await executor.shutdown()${plan.close === undefined ? '' : `\nawait ${plan.close}`}
-`
-  return {
-    scheduler: `bree ${project.version('bree')}`,
-    what: 'Lock each job that one instance is to run, in its worker; what a job catches itself is no failure:',
-    code: usesRequire(project)
-      ? `${head}\nasync function main() {\n${body.replace(/^(?=.)/gm, '  ')}}\n\nmain()\n`
-      : `${head}\n${body}`,
-    needs: ['croner'],
-  }
-}
-
-function importOf({ provider: { name, entry } }: Plan): string {
-  return `import { ${name} } from 'shedlock-orm/${entry}'`
-}
-
-function newExecutor({ provider: { name, client } }: Plan): string {
-  return `new LockingTaskExecutor(${name}(${client}))`
-}
-
-function executorOf(plan: Plan): string {
-  return `const executor = ${newExecutor(plan)}`
-}
-
-function isTypeScript(project: Project): boolean {
-  return project.has('typescript') || project.exists('tsconfig.json')
-}
-
-/** Whether the project's own files are JavaScript that loads modules with `require`. */
-export function usesRequire(project: Project): boolean {
-  if (isTypeScript(project) || project.manifest.type === 'module' || frameworkOf(project) !== undefined)
-    return false
-  if (project.files('.ts', '.mts', '.cts').length > 0) return false
-  const texts = project.files('.js', '.cjs').map((file) => project.read(file))
-  const imports = texts.filter((text) => /^import\b[^;]*?['"]/m.test(text))
-  return imports.length <= texts.filter((text) => /\brequire\(/.test(text)).length
+  const what = 'Import the module, and lock each job that one instance is to run'
+  const cron = `cron${project.versionFor('@nestjs/schedule', 'cron')}`
+  return [`@nestjs/schedule ${version}`, [what, code], cron]
 }

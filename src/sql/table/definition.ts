@@ -51,6 +51,12 @@ export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}
   }
 }
 
+/** Explains the last of these statements to a reader. */
+export function explained([create, ...touches]: readonly string[]): readonly string[] {
+  const why = '-- Changes no row, but fails if there was a table of this name without these columns.\n'
+  return [create ?? '', ...touches.map((touch) => why + touch)]
+}
+
 /**
  * Returns the migration of a lock table with these names as files for migration tools: `up` and `down` in plain SQL for the
  * database's own client and for Flyway, with comments that make `up` Liquibase's formatted SQL as well; and both in one file for
@@ -59,7 +65,8 @@ export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}
  * @throws LockError `INVALID_CONFIGURATION` for names that the dialect does not allow
  */
 export function migrationScripts(dialect: Dialect, options: LockTableOptions = {}) {
-  const { up, down } = tableDefinition(dialect, options)
+  const { up: plain, down } = tableDefinition(dialect, options)
+  const up = explained(plain)
   const script = (statements: readonly string[]): string =>
     statements.map((statement) => `${statement};\n`).join('\n')
   // By default, Liquibase would cut the block at its first semicolon.

@@ -132,7 +132,7 @@ const SCHEDULERS: Readonly<
     {
       name: 'node-cron-3',
       schedule: scheduleWithNodeCron3,
-      slot: (now: Date) => Math.floor(Number(now) / 1_000) * 1_000,
+      slot: slotOf,
       ...{ refusesCallsByHand: true, runsMissed: true },
     },
   ],

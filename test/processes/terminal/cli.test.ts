@@ -26,7 +26,7 @@ beforeAll(async () => {
     (await provider.lock({ name, lockAtMostFor: '1h' }))?.unlock({ outcome })
   await run('clean-up', 'succeeded')
   await run(LONG_NAME, 'failed')
-  await run('报告', 'succeeded')
+  await run('report', 'succeeded')
   await provider.lock({ name: 'vacuum', lockAtMostFor: '90m' })
   await provider.table.pause('archive', { duration: '8h', reason: REASON, pausedBy: 'ann' })
   await dataSource.query(
@@ -48,18 +48,19 @@ async function shown(
 }
 
 it.each([50, 80, 120, 160])(
-  'in %d columns list fits, trouble first, and cuts the name last',
+  'in %d columns list fits, trouble first, and shows the whole name, if there is room',
   async (columns) => {
     const { lines } = await shown(['list'], columns)
     expect(lines[0]).toMatch(
       columns < 160 ? /^NAME +STATE( +LAST RUN)?( +OWNER)?$/ : /^NAME +STATE +LAST RUN +OWNER$/,
     )
     const [, forEver, failed, ...others] = lines
-    // With 50 columns at least 24 of the name are left, and with 80 all of it.
-    expect(failed?.startsWith(columns === 50 ? LONG_NAME.slice(0, 36) : `${LONG_NAME}  failed`)).toBe(true)
+    expect(failed?.startsWith(columns === 50 ? `${LONG_NAME.slice(0, 49)}…` : `${LONG_NAME}  failed`)).toBe(
+      true,
+    )
     expect(forEver).toMatch(/^java-job +stuck, /)
     const names = others.map((line) => line.split(' ')[0])
-    expect(names).toEqual(['vacuum', 'archive', 'clean-up', '报告', '2'])
+    expect(names).toEqual(['vacuum', 'archive', 'clean-up', 'report', '2'])
     expect(lines.at(-1)).toBe('2 of 6 jobs need you.')
   },
 )

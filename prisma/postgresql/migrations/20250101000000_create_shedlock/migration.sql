@@ -6,4 +6,5 @@ create table if not exists "shedlock" (
   primary key ("name")
 );
 
+-- Changes no row, but fails if there was a table of this name without these columns.
 update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "locked_by" = "locked_by" where "name" = '';
