@@ -73,7 +73,7 @@ export async function openApp(
   poolSize: number,
   options: SqlLockProviderOptions = {},
   extra: object = {},
-  way: Way = 'own',
+  way: Way = process.env['OWN_CONNECTIONS'] === '0' ? 'app' : 'own',
 ): Promise<App> {
   if (way === 'client') {
     const app = await openApp(orm, server, url, poolSize, options, extra)

@@ -734,7 +734,7 @@ export const mutations: readonly Mutation[] = [
     rule: 8,
     breaks: 'a failure that is not repeated tells of an earlier obstacle',
     file: 'src/sql/calls.ts',
-    find: "const told = isCutShort ? (explanation ?? result) : result",
+    find: 'const told = isCutShort ? (explanation ?? result) : result',
     replace: 'const told = explanation ?? result',
     tests: ['test/sql/pool.test.ts'],
     backend: 'sqlite',

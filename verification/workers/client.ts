@@ -44,6 +44,9 @@ export function openClient(options: ClientOptions): Promise<Client> {
   return options.orm === 'typeorm' ? openTypeOrm(options) : openPrisma(options)
 }
 
+/** `OWN_CONNECTIONS=0`: the locks use the client's pool. */
+const ownConnections = Number(process.env['OWN_CONNECTIONS'] ?? 10)
+
 async function openTypeOrm({ connection, timeLimit }: ClientOptions): Promise<Client> {
   const { dialect } = connection
   const dataSource = await new DataSource(dataSourceOptions(connection)).initialize()
@@ -53,7 +56,7 @@ async function openTypeOrm({ connection, timeLimit }: ClientOptions): Promise<Cl
       manager.query(spelled(statement, drivers[dialect].placeholder), [...values]),
   })
   return {
-    provider: typeOrmLockProvider(dataSource, { timeLimit, lockedBy: WORKER }),
+    provider: typeOrmLockProvider(dataSource, { timeLimit, ownConnections, lockedBy: WORKER }),
     ...queries(dataSource),
     transaction: async (work) => {
       try {
@@ -104,7 +107,7 @@ async function openPrisma({ connection, timeLimit }: ClientOptions): Promise<Cli
   })
   await prisma.$queryRawUnsafe('select 1')
   return {
-    provider: prismaLockProvider(prisma, { timeLimit, lockedBy: WORKER }),
+    provider: prismaLockProvider(prisma, { timeLimit, ownConnections, lockedBy: WORKER }),
     ...queries(prisma),
     transaction: (work) =>
       prisma.$transaction((tx) => work({ ...queries(tx), guard: () => guardInPrisma(tx) }), {
