@@ -45,13 +45,24 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     writes: parts.flatMap(({ writes }) => writes),
     present: parts.flatMap(({ present }) => present),
     others: all.filter((schema) => !chosen.includes(schema)).map(({ path }) => project.short(path)),
-    steps: [migrating(project, first, isUsual ? '' : ` --schema ${project.short(first.path)}`)],
+    steps: [
+      migrating(project, first, isUsual ? '' : ` --schema ${project.short(first.path)}`),
+      ...(project.has('@prisma/adapter-mariadb') ? [OWN_ADAPTER] : []),
+    ],
     provider: ['prismaLockProvider', 'prisma'],
     client: { name: 'prisma', close: 'prisma.$disconnect()' },
     missingDriver: missingDriver(project, first.provider),
     variable: first.variable,
   }
 }
+
+/** The adapter hides its settings, so the locks cannot open connections with them. */
+const OWN_ADAPTER: Step = [
+  'Pass prismaLockProvider a second adapter, so that no lock waits for your queries',
+  `prismaLockProvider(prisma, {
+  adapter: new PrismaMariaDb({ host, user, password, database, connectionLimit: 1 }, { useTextProtocol: true }),
+})`,
+]
 
 function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonly string[]): string {
   const shown = all
