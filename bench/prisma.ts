@@ -96,7 +96,9 @@ export async function prismaOperations(
     )
     const statements = byHand(`Prisma${more}`)
     operations.push({ scenario: 'win + release', who: statements, run: () => winAndRelease('floor') })
-    const provider = prismaLockProvider(prisma, { tableName })
+    // Locks on MySQL need an adapter of their own then.
+    const own = more === ', text protocol' ? { adapter: prismaMariaDb(true)(url, 1) as never } : {}
+    const provider = prismaLockProvider(prisma, { tableName, ...own })
     operations.push(...(await ourOperations(`ours: Prisma${more}`, provider, 'held')))
   }
   return {

@@ -62,11 +62,15 @@ export function everyClient(): ClientCase[] {
     ...prisma.map((backend) =>
       clientCase<PrismaTestDatabase>('Prisma', backend, async ({ database }, settings, options) => {
         const { dialect } = backend
-        const prisma = await database.connect({ ...prismaSettings(dialect, settings), ...options })
+        const all = { ...prismaSettings(dialect, settings), ...options }
+        const prisma = await database.connect(all)
+        // MySQL's text protocol needs an adapter for the locks.
+        const own =
+          'adapter' in options ? { adapter: await database.ownAdapter(all), ownConnections: 10 } : {}
         return {
           sqlClient: prismaClient(prisma, dialect),
           app: async (statement) => prisma.$executeRawUnsafe(statement),
-          createProvider: (wanted) => prismaLockProvider(prisma, wanted),
+          createProvider: (wanted) => prismaLockProvider(prisma, { ...wanted, ...own }),
         }
       }),
     ),

@@ -16,7 +16,11 @@ const LONGER: readonly (readonly [path: RegExp, seconds: number, why: string])[]
   [/\/test\/sql\/(background-releases|migrations|owner)/, 60, 'tries thousands of values, or starts clients'],
   [/\/test\/new-dialect/, 60, 'compiles the project'],
   [/\/test\/sql\/locked-table/, 30, 'waits for the time limit of calls'],
-  [/\/test\/(nestjs|prisma)\/|typeorm\/process-end/, 30, 'starts applications, or generated clients with pools'],
+  [
+    /\/test\/(nestjs|prisma)\/|typeorm\/process-end/,
+    30,
+    'starts applications, or generated clients with pools',
+  ],
   [/\/verification\//, 180, 'starts processes and servers'],
 ]
 

@@ -14,7 +14,7 @@ export interface PrismaBackend extends Omit<Backend, 'create'> {
 
 export interface PrismaTestDatabase extends TestDatabase {
   /** An adapter that opens one connection each time, for locks alone. */
-  ownAdapter(): Promise<AdapterFactoryLike>
+  ownAdapter(options?: object): Promise<AdapterFactoryLike>
   /** @param options for the adapter's driver or pool */
   connect(options?: Readonly<Record<string, unknown>>): Promise<TestClient>
 }
@@ -31,8 +31,8 @@ export function prismaBackends(backends: readonly Backend[] = availableBackends(
         const clients: TestClient[] = []
         return {
           ...database,
-          ownAdapter: async () => {
-            const options = { connectionLimit: 1, adapter: { useTextProtocol: true } }
+          ownAdapter: async (more = {}) => {
+            const options = { connectionLimit: 1, adapter: { useTextProtocol: true }, ...more }
             return (await adapter.make(database.url, options)) as AdapterFactoryLike
           },
           connect: async (options = {}) => {
