@@ -92,7 +92,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
         await pair.synchronous(false)
         await pair.replicate(false)
         const lock = await provider.lock(configuration())
-        const once = { name: `${name}, once`, slot: Date.now() }
+        const once = { name: `${name}, once`, slot: Date.now(), wait: '1s' }
         let runs = 0
         const migrate = () => executeOnce(provider, once, () => Promise.resolve(runs++))
         await migrate()
