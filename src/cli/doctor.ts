@@ -12,7 +12,6 @@ import {
   type Dialect,
   type SqlLockProvider,
   type SqlRow,
-  type TableOperations,
 } from '../sql/internal'
 import { ExitCode } from './command-error'
 import { onDatabase, type Connection } from './connect'
@@ -45,14 +44,6 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
   findings.push(...table.map(({ severity, message, fix }) => found('table', message, severity, fix)))
   if (table.length === 0)
     findings.push(found('table', 'columns, types, key, collation, times and privileges are right'))
-  if (connection.missingLimit !== undefined)
-    findings.push(
-      found(
-        'connecting',
-        `${connection.missingLimit} is not set: after a host has stopped answering, connections that are being opened may occupy the pool for good, and no job runs. Set it to less than timeLimit, for example 4_000.`,
-        'warning',
-      ),
-    )
   const { tz = 'of the system' } = process.versions
   findings.push(
     found('time zones', `Node.js has the data ${tz} – with other data, an instance may compute other slots`),
@@ -66,7 +57,6 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
   try {
     findings.push(await clock(dialect, attempt))
     findings.push(...(await settings(dialect, attempt)))
-    findings.push(...(await pooler(connection.provider.table, attempt)))
   } finally {
     await attempt.release()
   }
@@ -118,25 +108,6 @@ async function settings({ table, from = raw('') }: Dialect, session: Attempt): P
   return findings
 }
 
-/** Detects a pooler: two open connections have different server sessions, unless a pooler lends one session to both in turn. */
-async function pooler(table: TableOperations, session: Attempt): Promise<Diagnosis[]> {
-  const { dialect, attempt: other } = table.session()
-  const { session: id } = dialect.table
-  if (!id) return []
-  const sessionId = sql`select ${id} as id ${dialect.from ?? raw('')}`
-  try {
-    const [one] = await session.query(sessionId)
-    const [two] = await other.query(sessionId)
-    if (lastColumn(one) !== lastColumn(two))
-      return [found('pooler', 'two connections have two sessions of the server')]
-  } finally {
-    await other.release()
-  }
-  const message =
-    'two connections have one session of the server, so a pooler lends it to each statement or transaction. Locks work with it, because each step is one statement; but it does not keep the settings of a session (set …).'
-  return [found('pooler', message, 'note')]
-}
-
 /** @param fix SQL that fixes the problem */
 function found(
   check: string,
@@ -156,7 +127,7 @@ export function addDoctorCommand(program: Command): void {
     .command('doctor')
     .summary('find what is wrong with the table or the connection, and print the SQL that fixes it')
     .description(
-      'Checks the table (columns, types, lengths, key, case of names), the privileges of this user, the clocks of this host and of the database, settings of the database that affect locks, and whether there is a pooler in between. Changes nothing: it prints the SQL that fixes what is wrong. Stop the jobs before you run that SQL. Exit status 1 if there is an error, so that it can stop a deploy.',
+      'Checks the table (columns, types, lengths, key, case of names), the privileges of this user, the clocks of this host and of the database, and settings of the database that affect locks. Changes nothing: it prints the SQL that fixes what is wrong. Stop the jobs before you run that SQL. Exit status 1 if there is an error, so that it can stop a deploy.',
     )
   onDatabase(doctor, ['strict', 'json'], async (connection, { strict, json }) => {
     const findings = await diagnose(connection)

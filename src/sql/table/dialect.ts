@@ -89,8 +89,6 @@ export interface TableDialect {
     readonly refused: RegExp
     readonly advice: string
   }
-  /** The number of the server's session. If two simultaneous connections have the same one, there is a pooler in between. */
-  readonly session?: Sql
   /** Reads the `engine` of the table, if some engines have no transactions. Binds as `describe` does. */
   readonly engineOf?: (schema: Sql, table: Sql) => Sql
   /** Reads whether this session has a transaction open that has locked a row: `is_open`. */

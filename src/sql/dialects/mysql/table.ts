@@ -67,7 +67,6 @@ export const mysqlTable: TableDialect = {
   },
   // ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR
   denied: ['1044', '1142', '1143'],
-  session: sql`connection_id()`,
   engineOf: (schema, table) => sql`
     select ${text('engine')} as engine from information_schema.tables
     where table_schema = coalesce(${schema}, database()) and table_name = ${table}`,

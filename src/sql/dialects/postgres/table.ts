@@ -95,7 +95,6 @@ export const postgresTable: TableDialect = {
   sessionSchema: sql`current_schema()::text`,
   grantee: sql`quote_ident(current_user)`,
   denied: ['42501'],
-  session: sql`pg_backend_pid()`,
   // Locking the row has given the transaction a number.
   isInTransaction: sql`select (pg_catalog.txid_current_if_assigned() is not null)::int as is_open`,
   settings: [
