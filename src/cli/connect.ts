@@ -20,8 +20,6 @@ export interface Connection {
   readonly by: string
   /** What opens its connections, such as a driver, and whether they use TLS. */
   readonly through: string
-  /** The setting of the DataSource that would limit how long a connection may take to open, if it is not set. */
-  readonly missingLimit?: string | undefined
   /** How many entities of the DataSource could name the table, if none of them does. */
   readonly unnamedBy?: number | undefined
   close(): Promise<unknown>

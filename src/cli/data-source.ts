@@ -12,7 +12,6 @@ interface DataSource extends DataSourceLike {
   readonly options: DataSourceLike['options'] &
     PasswordOptions & {
       readonly replication?: { readonly master?: PasswordOptions }
-      readonly connectTimeoutMS?: unknown
       readonly extra?: { readonly connectionTimeoutMillis?: unknown; readonly ssl?: unknown }
       readonly ssl?: unknown
     }
@@ -104,7 +103,6 @@ export async function connectDataSource(file: string, options: LockTableOptions,
     // A pooler might refuse a named statement to the doctor.
     provider: typeOrmLockProvider(dataSource, { ...names, namedStatements: false }),
     through: throughOf(dataSource.options),
-    missingLimit: missingLimit(dataSource.options),
     unnamedBy: ofEntity === undefined ? ours.length : undefined,
     close: () => dataSource.destroy(),
   }
@@ -132,12 +130,6 @@ function namesOfEntity(
     columns.map((column) => [column.propertyName, column.givenDatabaseName]),
   )
   return { schema: database, tableName, columnNames }
-}
-
-/** Returns the setting that is missing. Only pg has no limit of its own; TypeORM has no name for its setting on CockroachDB. */
-function missingLimit({ type, connectTimeoutMS, extra }: DataSource['options']): string | undefined {
-  if (connectTimeoutMS || extra?.connectionTimeoutMillis) return undefined
-  return { postgres: 'connectTimeoutMS', cockroachdb: 'extra.connectionTimeoutMillis' }[type]
 }
 
 /** TypeORM passes `ssl` to these drivers; others have it elsewhere, or need none. */

@@ -47,14 +47,6 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
   findings.push(...table.map(({ severity, message, fix }) => found('table', message, severity, fix)))
   if (table.length === 0)
     findings.push(found('table', 'columns, types, key, collation, times and privileges are right'))
-  if (connection.missingLimit !== undefined)
-    findings.push(
-      found(
-        'connecting',
-        `${connection.missingLimit} is not set: after a host has stopped answering, connections that are being opened may occupy the pool for good, and no job runs. Set it to less than timeLimit, for example 4_000.`,
-        'warning',
-      ),
-    )
   const { tz = 'of the system' } = process.versions
   findings.push(
     found('time zones', `Node.js has the data ${tz} – with other data, an instance may compute other slots`),

@@ -117,7 +117,7 @@ export class LockingTaskExecutor {
     this.#runs.add(run)
     try {
       const result = await run
-      return result.executed ? result : reportSkip(result, request, event)
+      return result.executed ? result : await reportSkip(result, request, event)
     } finally {
       this.#runs.delete(run)
     }

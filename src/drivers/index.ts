@@ -5,4 +5,4 @@
  * @module shedlock-orm/drivers
  */
 export { drivers, sqlClient } from './internal'
-export type { Driver, DriverClient, RunStatement } from './internal'
+export type { Driver, DriverClient, DriverSession, RunStatement } from './internal'

@@ -1,7 +1,6 @@
 /**
- * OpenTelemetry metrics and traces, as listeners to pass to your executor.
+ * OpenTelemetry metrics, as a listener to pass to your executor.
  *
  * @module shedlock-orm/opentelemetry
  */
 export { openTelemetryListener } from './open-telemetry-listener'
-export { openTelemetryTracingListener } from './open-telemetry-tracing-listener'

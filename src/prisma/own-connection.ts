@@ -60,8 +60,9 @@ async function pgPoolOf(adapter: PgAdapterLike): Promise<PgPoolLike> {
 }
 
 /** Checks the option `adapter`. */
-export function anAdapter(adapter: AdapterFactoryLike, option: string): AdapterFactoryLike {
-  if (typeof (adapter as Partial<AdapterFactoryLike> | null)?.adapterName === 'string') return adapter
+export function anAdapter(adapter: { readonly adapterName: string }, option: string): AdapterFactoryLike {
+  if (typeof (adapter as Partial<AdapterFactoryLike> | null)?.adapterName === 'string')
+    return adapter as AdapterFactoryLike
   throw optionError(option, 'a driver adapter of Prisma, such as a PrismaMariaDb')
 }
 

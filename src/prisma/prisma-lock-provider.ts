@@ -23,7 +23,6 @@ import {
   originalOf,
   schemaOfModels,
   tableOfPrisma,
-  type AdapterFactoryLike,
   type PrismaClientLike,
 } from './prisma-client'
 import { prismaSqlClient, type UseClient } from './prisma-sql-client'
@@ -40,7 +39,7 @@ export interface PrismaLockProviderOptions extends SqlLockProviderOptions {
    * `connectionLimit: 1`, because each of the connections is a pool of that size; with Prisma 5 on PostgreSQL the client's own. Default:
    * the client's adapter for pg, from Prisma 6 on; otherwise, locks use the client's connections.
    */
-  readonly adapter?: AdapterFactoryLike | undefined
+  readonly adapter?: { readonly adapterName: string } | undefined
   /**
    * On the locks' own connections to PostgreSQL: whether statements are prepared by name, so that the server plans each of them once
    * per connection. If a pooler refuses a name, the provider continues without names, and the process warns once. Default `true`.

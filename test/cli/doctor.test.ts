@@ -1,7 +1,5 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { createShedLockMigration } from '../../src/typeorm/migration'
@@ -10,7 +8,7 @@ import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { tableFaults } from '../sql/table-faults'
-import { ALL_PACKAGES, projectWith, runCli, type RunOptions } from './built-cli'
+import { runCli, type RunOptions } from './built-cli'
 import { itIf } from '../it-if'
 
 interface Diagnosis {
@@ -160,20 +158,6 @@ describeBackends(backends.filter(({ dialect }) => dialect === 'postgres'))(
       expect(findings).toMatchObject([{ check: 'transaction isolation', severity: 'warning' }])
       for (const statement of findings.flatMap(({ fix }) => fix)) await admin.query(statement)
       expect(await bad()).toEqual([])
-    })
-
-    it.each([
-      ['', [{ check: 'connecting', severity: 'warning' }]],
-      ['connectTimeoutMS: 4_000', []],
-      ['extra: { connectionTimeoutMillis: 4_000 }', []],
-    ])('finds a DataSource that waits for ever for a connection: { %s }', async (limit, findings) => {
-      const file = join(projectWith(ALL_PACKAGES), 'data-source.cjs')
-      writeFileSync(
-        file,
-        `const { DataSource } = require('typeorm')
-module.exports = new DataSource({ type: 'postgres', url: '${url.href}', ${limit} })`,
-      )
-      expect(await bad(file, '--data-source')).toMatchObject(findings)
     })
   },
 )

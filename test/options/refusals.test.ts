@@ -12,7 +12,6 @@ import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs/scheduler
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { shedLockCoordinator } from '../../src/node-cron/shed-lock-coordinator'
 import { openTelemetryListener } from '../../src/opentelemetry/open-telemetry-listener'
-import { openTelemetryTracingListener } from '../../src/opentelemetry/open-telemetry-tracing-listener'
 import { prismaContract } from '../../src/prisma-8/prisma-contract'
 import { prismaLockProvider, shedlock } from '../../src/prisma/prisma-lock-provider'
 import { prismaModel } from '../../src/prisma/prisma-model'
@@ -114,7 +113,6 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
   'shedLockCoordinator(options)': (change) => shedLockCoordinator(provider, change),
   'shedLockCoordinator().shutdown(options)': (change) => shedLockCoordinator(provider).shutdown(change),
   'openTelemetryListener(options)': (change) => openTelemetryListener(change),
-  'openTelemetryTracingListener(options)': (change) => openTelemetryTracingListener(change),
   'lockPage(options)': async (change) => lockPage(await sqlProvider(), { authorize: () => true, ...change }),
 }
 
