@@ -12,7 +12,7 @@ interface DataSource extends DataSourceLike {
   readonly options: DataSourceLike['options'] &
     PasswordOptions & {
       readonly replication?: { readonly master?: PasswordOptions }
-      readonly extra?: { readonly connectionTimeoutMillis?: unknown; readonly ssl?: unknown }
+      readonly extra?: { readonly ssl?: unknown }
       readonly ssl?: unknown
     }
   readonly driver: { connect(): Promise<void> }

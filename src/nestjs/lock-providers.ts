@@ -106,12 +106,12 @@ export async function checkTables(
   logger: Pick<LoggerService, 'error'>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  let areRight = true
+  const wrong = new Set<string | undefined>()
   const checks = Array.from(providers, async ([name, registered]) => {
     const whose = name === undefined ? '' : `Lock provider '${name}': `
     const logged = new Set<string>()
     const log = (message: string): void => {
-      areRight = false
+      wrong.add(name)
       // After a shutdown, errors are those of a client that was closed.
       if (!signal.aborted && !logged.has(message)) logger.error(whose + message)
       logged.add(message)
@@ -128,7 +128,7 @@ export async function checkTables(
     await untilAnswered(check, { atMost: CHECK_AT_MOST, signal }).catch(() => undefined)
   })
   await Promise.all(checks)
-  return areRight && !signal.aborted
+  return wrong.size === 0 && !signal.aborted
 }
 
 /**

@@ -34,7 +34,7 @@ export function openerOf(
   given?: AdapterFactoryLike,
 ): SqlClient['open'] {
   const adapter: PgAdapterLike | undefined = given ?? adapterOf(client)
-  if (adapter?.adapterName === '@prisma/adapter-pg' && (adapter.connect ?? adapter.client))
+  if (adapter?.adapterName === '@prisma/adapter-pg' && ('connect' in adapter || adapter.client))
     return pgOpener(adapter, dialect, preparation)
   return given && adapterOpener(given, dialect)
 }

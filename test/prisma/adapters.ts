@@ -42,7 +42,7 @@ export const ADAPTERS: readonly Adapter[] = [
 ]
 
 /** Whether `tx.$transaction` opens a nested transaction. */
-export const NESTED_TRANSACTIONS = true
+export const NESTED_TRANSACTIONS = true as boolean
 
 /** Returns what an error has that Prisma throws for this error of the server. */
 export function thrown(cause: { readonly originalCode: string } | { readonly code: number }): object {
