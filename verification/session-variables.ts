@@ -159,7 +159,7 @@ async function tryOut(dialect: Dialect): Promise<void> {
   const migrations = [createShedLockMigration()]
   const observer = await new DataSource({ ...options, migrations, migrationsRun: true }).initialize()
   const table = observeLockTable(observer, dialect)
-  const holder = typeOrmLockProvider(observer, { timeLimit: '30s' })
+  const holder = typeOrmLockProvider(observer, { timeLimit: '30s', ownConnections: 0 })
   const parts = process.argv.slice(2)
   const all = await settingsOf(observer, dialect)
   const settings = all.filter(({ name }) => parts.length === 0 || parts.some((part) => name.includes(part)))
@@ -201,7 +201,7 @@ async function tryOut(dialect: Dialect): Promise<void> {
       outcome = 'not settable'
     }
     if (outcome !== 'not settable') {
-      const provider = typeOrmLockProvider(app, { timeLimit: LIMIT })
+      const provider = typeOrmLockProvider(app, { timeLimit: LIMIT, ownConnections: 0 })
       if (await run('a lock that is held', () => provider.lock({ ...job, name: `held-${index}` })))
         wrong.push('two holders')
       for (const slot of [undefined, 1_700_000_000_000 + index]) {
