@@ -8,8 +8,10 @@ import { adapterOf, type RawClientLike } from './prisma-client'
  * @throws LockError `INVALID_CLIENT`, when it is called
  */
 export function preparedProtocol(client: RawClientLike): () => Promise<void> {
-  let checked: Promise<void> | undefined
-  const check = async (): Promise<void> => {
+  // Not a promise that all share, because the connection of the first check may be silent.
+  let isChecked = adapterOf(client)?.adapterName !== '@prisma/adapter-mariadb'
+  return async () => {
+    if (isChecked) return
     const rows = (await client.$queryRawUnsafe(
       "show session status where variable_name = 'Com_stmt_execute' and value = 0 and @@version not like '%MariaDB%'",
     )) as unknown[]
@@ -17,13 +19,6 @@ export function preparedProtocol(client: RawClientLike): () => Promise<void> {
       throw clientError(
         'With useTextProtocol on MySQL, a lock cannot see a transaction that the app left open on its connection – pass a second adapter to prismaLockProvider: { adapter: new PrismaMariaDb(…) } with connectionLimit: 1.',
       )
-  }
-  return () => {
-    if (adapterOf(client)?.adapterName !== '@prisma/adapter-mariadb') return Promise.resolve()
-    checked ??= check().catch((error: unknown) => {
-      checked = undefined
-      throw error
-    })
-    return checked
+    isChecked = true
   }
 }
