@@ -58,7 +58,7 @@ describe('the search finds the answer first', () => {
     ['pgbouncer', '/docs/guides/failover#pgbouncer'],
     ['lambda', '/docs/guides/failover#serverless-functions'],
     ['read-only server', '/docs/guides/failover#a-read-only-server'],
-    ['connection pool', '/docs/guides/failover#what-a-lock-needs-from-a-pool'],
+    ['connection pool', '/docs/guides/failover#whose-connections'],
     ['how long', '/docs/schedulers#how-long'],
     ['run now', '/docs/schedulers#run-it-now'],
     ['daylight saving', '/docs/schedulers#slots'],
