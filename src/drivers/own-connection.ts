@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import { time } from '../core/internal'
+import { inTime, time } from '../core/internal'
 import type { SqlSession } from '../sql/internal'
 
 // What all connections have in common that are opened beside the app's pool.
@@ -40,18 +40,16 @@ export async function opened<
   }
   connection.on?.('error', closed)
   connection.on?.('end', closed)
-  const cancel = time.after(
-    CONNECTS_WITHIN,
-    () => wire.stream?.destroy?.(new Error('timeout: the connection was not opened in time')),
-    false,
-  )
+  const late = (): Error => {
+    const error = new Error('timeout: the connection was not opened in time')
+    wire.stream?.destroy?.(error)
+    return error
+  }
   try {
-    await connect()
+    await inTime(connect(), CONNECTS_WITHIN, late, false)
   } catch (error) {
     end()
     throw error
-  } finally {
-    cancel()
   }
   return {
     connection,

@@ -74,6 +74,7 @@ export function sqlClient(driver: Driver, client: RunStatement | DriverClient): 
     connect: connecting(() => readSockets().then(() => client.connect())),
     open: client.open && connecting(client.open.bind(client)),
     keepsOne: client.keepsOne,
+    source: client.source?.bind(client),
     pool: client.pool,
     server: client.server,
     schema: client.schema?.bind(client),

@@ -94,7 +94,10 @@ export function prismaLockProvider(
   const transientErrors = { ...dialect.transientErrors, ...CONFLICTS }
   const ofPrisma = { ...dialect, table: tableOfPrisma(dialect), transientErrors }
   const schema = rest.schema ?? schemaOfModels(client)
-  return new SqlLockProvider({ ...sql, open, pool: client, leave }, ofPrisma, { ...rest, schema })
+  return new SqlLockProvider({ ...sql, open, source: () => adapter, pool: client, leave }, ofPrisma, {
+    ...rest,
+    schema,
+  })
 }
 
 const EXTENSION_OPTIONS = {

@@ -126,7 +126,8 @@ export class SessionPool {
     // What holds a lock may still end well.
     const unusable = precedence === 'acquisition' ? client.unusable?.() : undefined
     if (unusable) throw unusable
-    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+    const source = client.source?.()
+    for (let idle = this.#takeIdle(turn, source); idle; idle = this.#takeIdle(turn, source)) {
       // A process that stood still may find its connections dead. What is not an acquisition can be repeated, so it uses the one that stayed.
       const isFresh = time.now() - idle.since <= IDLE
       if ((isFresh || precedence !== 'acquisition') && (await idle.wake?.()) !== false) return idle
@@ -139,17 +140,28 @@ export class SessionPool {
         const session = await client.open?.()
         // A turn has about half as many round trips.
         this.#turnTakes ||= (time.now() - began) / 2
-        if (session) return new PooledSession(session, true, this.#giveBack, this.#closed)
+        if (session) return new PooledSession(session, true, source, this.#giveBack, this.#closed)
       } catch (error) {
         this.#open--
         const { code, lasts } = error instanceof DriverError ? error : { code: undefined, lasts: false }
-        // Otherwise, there is no server, which the client's own pool will notice, too.
-        if (code !== undefined || lasts || isPoolTimeout(error))
+        // Otherwise, there is no server, or it is starting (57P03), which the client's own pool will notice, too.
+        if ((code ?? '57P03') !== '57P03' || lasts || isPoolTimeout(error))
           this.#opensAgain = time.now() + AFTER_A_REFUSAL
       }
     }
     const session = await client.connect()
-    return client.keepsOne ? new PooledSession(session, false, this.#giveBack, this.#closed) : session
+    return client.keepsOne ? new PooledSession(session, false, source, this.#giveBack, this.#closed) : session
+  }
+
+  /** Takes the session that was used last, and leads where the client leads now, or led before it was ended. */
+  #takeIdle({ client, most, precedence }: Turn, source: unknown): PooledSession | undefined {
+    for (let index = this.#idle.length - 1; index >= 0; index--) {
+      const idle = this.#idle[index]
+      if (!idle || (idle.isOwn && most === 0)) continue
+      const isEnded = precedence !== 'acquisition' && client.unusable?.() !== undefined
+      if (idle.source === source || isEnded) return this.#idle.splice(index, 1)[0]
+    }
+    return undefined
   }
 
   /** Keeps a connection open while this lock is held. Call it before its attempt gives the session back. */
@@ -202,10 +214,14 @@ class PooledSession implements SqlSession {
   /** Since when it is idle, on the monotonic clock. */
   since = 0
 
-  /** @param isOwn whether it is a connection of our own, and not one of the client's pool */
+  /**
+   * @param isOwn whether it is a connection of our own, and not one of the client's pool
+   * @param source what the client's connections had in common when it was opened
+   */
   constructor(
     private readonly session: SqlSession,
     readonly isOwn: boolean,
+    readonly source: unknown,
     private readonly giveBack: (session: PooledSession) => void,
     private readonly closed: () => void,
   ) {

@@ -52,6 +52,11 @@ export interface SqlClient {
    * seconds. Absent: the client cannot, so locks use sessions of its pool.
    */
   readonly open?: (() => Promise<SqlSession>) | undefined
+  /**
+   * Returns what its connections have in common, such as their pool: once that is another one, they may lead to another database, and
+   * older ones are not used any more.
+   */
+  readonly source?: (() => unknown) | undefined
   /** Whether its pool has room enough to keep one session while a lock is held. Default: no. */
   readonly keepsOne?: boolean | undefined
   /** Called if the server accepts no writes and the session has no `end`: removes such a connection from the client's pool. */

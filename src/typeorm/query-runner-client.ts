@@ -159,6 +159,10 @@ export function queryRunnerClient(
     server: serverOf(dataSource.options),
     schema: schema && (() => schema(driverBehind(createQueryRunner, dataSource))),
     open: type.startsWith('aurora') ? undefined : ownSession,
+    source: () => {
+      const { master, pool, poolCluster } = Object(dataSource.driver) as TypeOrmDriverLike
+      return master ?? pool ?? poolCluster
+    },
     keepsOne: poolSizeIn(options) >= LARGE_ENOUGH,
     connect: async () => {
       assertInitialised()

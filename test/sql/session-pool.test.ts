@@ -234,6 +234,22 @@ describe('the connections of the locks', () => {
     await settle(provider.drain())
   })
 
+  it('that lead elsewhere than the client does now acquire no lock, and none is used by a provider that may open none', async () => {
+    let source = {}
+    Object.assign(driver, { source: () => source })
+    const lock = await settle(provider.lock(job()))
+    source = {}
+    const other = await settle(provider.lock(job('other')))
+    expect(driver.opened).toBe(2)
+    await settle(Promise.resolve(other?.unlock()))
+    const inThePool = create({ ownConnections: 0 })
+    const sent = driver.sent
+    await settle(Promise.resolve((await settle(inThePool.lock(job('in the pool'))))?.unlock()))
+    expect(driver.sent).toBe(sent)
+    await settle(Promise.resolve(lock?.unlock()))
+    await settle(provider.drain())
+  })
+
   it('are shared by all providers of a client', async () => {
     const other = create()
     Object.assign(driver, { pool: driver })

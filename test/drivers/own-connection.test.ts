@@ -1,0 +1,26 @@
+import { EventEmitter } from 'node:events'
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import { opened } from '../../src/drivers/own-connection'
+
+beforeEach(() => {
+  jest.useFakeTimers()
+})
+afterEach(() => {
+  jest.useRealTimers()
+})
+
+it("a connection of the lock's own is given up if it, or a hook of the app, does not connect in time", async () => {
+  const destroy = jest.fn()
+  const end = jest.fn()
+  const silent = () => new Promise<void>(() => undefined)
+  const connected = opened(new EventEmitter(), silent, {
+    wire: { stream: { destroy } as never },
+    close: end,
+    end,
+  })
+  const late = expect(connected).rejects.toThrow('timeout: the connection was not opened in time')
+  await jest.advanceTimersByTimeAsync(2_000)
+  await late
+  expect(destroy).toHaveBeenCalledTimes(1)
+  expect(end).toHaveBeenCalledTimes(1)
+})
