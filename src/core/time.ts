@@ -143,6 +143,46 @@ export class Lease {
 }
 
 /**
+ * When a call has to end, on the monotonic clock. Nothing answers a process that stands still, so if it did beyond the end, as long again
+ * is added: once as much as the limit, at most.
+ */
+export class Deadline {
+  end: number
+  #addable: number
+
+  /** @param limit in milliseconds, from now */
+  constructor(readonly limit: number) {
+    this.end = time.now() + limit
+    this.#addable = limit
+  }
+
+  /**
+   * Returns how many milliseconds are left.
+   *
+   * @param spare less so many, which nothing but a process that stands still uses up
+   */
+  left(spare = 0): number {
+    const late = time.now() - (this.end - spare)
+    if (late <= 0) return -late
+    const added = Math.min(late, this.#addable)
+    this.#addable -= added
+    this.end += late + added
+    return added
+  }
+
+  /** Waits for work, but rejects with `late()` when no time is left. The work itself continues. */
+  async wait<T>(work: Promise<T>, late: () => Error, spare = 0, keepsAlive = true): Promise<T> {
+    try {
+      return await inTime(work, this.left(spare), late, keepsAlive)
+    } catch (error) {
+      const more = this.left(spare)
+      if (more === 0) throw error
+      return inTime(work, more, late, keepsAlive)
+    }
+  }
+}
+
+/**
  * A timer wakes up after this time, or a sixteenth of the remaining time if that is longer, to notice a suspension. In
  * milliseconds.
  */

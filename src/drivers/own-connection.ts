@@ -60,10 +60,9 @@ export async function opened<
     },
     end,
     rest: () => wire.stream?.unref?.(),
-    wake: async () => {
+    wake: () => {
       wire.stream?.ref?.()
-      await readSockets()
-      return isOpen
+      return readSockets().then(() => isOpen)
     },
   }
 }
@@ -72,7 +71,6 @@ export async function opened<
  * Lets the process read what its sockets have received: a pool would otherwise lend a connection whose end it has not noticed yet, after
  * the process was frozen, or computed for long. Twice, because the first callback may be due before sockets are read again.
  */
-export async function readSockets(): Promise<void> {
-  await setImmediate()
-  await setImmediate()
+export function readSockets(): Promise<void> {
+  return setImmediate().then(() => setImmediate())
 }

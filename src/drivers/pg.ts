@@ -122,11 +122,11 @@ export async function runOnPg(
   ...[text, values, { parameters }]: Parameters<RunStatement>
 ): ReturnType<RunStatement> {
   const client = connection as PgClientLike
-  const state = stateOf(client)
+  const state = states.get(client) ?? watched(client)
   state.isUncertain = false
   // Only statements about a single lock are sent often.
   const isNamed = preparation.isOn && parameters.includes('name')
-  const name = isNamed ? nameAmong(state.names, text) : undefined
+  const name = isNamed ? (state.names.get(text) ?? nameAmong(state.names, text)) : undefined
   try {
     const { rows, rowCount } = await client.query({ name, text, values })
     if (!(state.isUncertain as boolean)) return { rows, changed: rowCount }
@@ -149,13 +149,11 @@ interface ClientState {
 const states = new WeakMap<object, ClientState>()
 
 /**
- * Returns what is known about a pg client, and watches for the warning that a statement was committed but not replicated. When
+ * Begins to note what is known about a pg client: watches for the warning that a statement was committed but not replicated. When
  * PostgreSQL's wait for the synchronous standby is cancelled, it reports success and only warns, although a failover would lose the
  * row. https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA
  */
-function stateOf(client: PgClientLike): ClientState {
-  const known = states.get(client)
-  if (known) return known
+function watched(client: PgClientLike): ClientState {
   const state = { names: new Map<string, string>(), isUncertain: false }
   states.set(client, state)
   // The message is in the server's language, so the notice is recognised by the routine that raised it.

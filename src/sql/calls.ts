@@ -1,4 +1,4 @@
-import { inTime, sleep, time, LockError } from '../core/internal'
+import { LockError, sleep, time, type Deadline } from '../core/internal'
 import { uncountedError, unfitError } from './database-errors'
 import {
   Crowded,
@@ -119,7 +119,7 @@ export class Attempt {
     if (!this.isGivenUp && !this.#session) {
       this.#session = await this.connect()
       this.isConnected = true
-      if (await this.isInTheWay?.(this)) throw new LostRace()
+      if (this.isInTheWay && (await this.isInTheWay(this))) throw new LostRace()
     }
     const session = this.#session
     if (this.isGivenUp || !session) {
@@ -227,33 +227,21 @@ function intervalBefore(repeat: number, interval: Handling['interval']): number 
  * a restart of the server loses no job. While it is idempotent, it is also repeated without an answer: its first attempt gets half of
  * the time, and the second one the rest, on another connection.
  *
- * @param deadline on the monotonic clock
  * @throws LockError `TIMEOUT`, `DATABASE_ERROR`, why the client is `unusable`, or that of the attempt; DriverError for a server error
  *   that is not retried
  */
 export async function callDatabase<T>(
   database: Database,
   call: DatabaseCall<T>,
-  deadline: number,
+  deadline: Deadline,
 ): Promise<T> {
-  // It is over already if the process stood still during an earlier call.
-  const prolong = (): void => {
-    const more = grace(deadline, database.timeLimit)
-    if (more > 0) deadline = time.now() + more
-  }
-  if (time.now() > deadline) prolong()
-  const margin = Math.min(SHORTEST_ATTEMPT, (deadline - time.now()) / 4)
-  // How long an attempt waits for what is in the way until the server ends the wait. One that is cut short would cost its session.
-  let wait = 0
+  const shortest = Math.min(SHORTEST_ATTEMPT, deadline.limit / 4)
+  const share: Share = { least: shortest, isLast: false }
   let explanation: Failure | undefined
-  let wasSilent = false
   for (let repeat = 0; ; repeat++) {
-    const left = Math.max(1, deadline - time.now())
-    const half = wasSilent ? left : Math.min(left, Math.max(left / 2, SHORTEST_ATTEMPT + wait))
-    const result = await attemptWithin([half, left, margin + wait], call, database)
+    const result = await attemptWithin(database, call, deadline, share)
     if (!(result instanceof Failure)) return result
     const { kind, error, waited } = result
-    if (kind !== 'given-up') prolong()
     const handling = FAILURES[kind]
     // What a client throws itself names no lock.
     const mayBeUnusable = !handling.isAnswer || error instanceof LockError
@@ -261,15 +249,15 @@ export async function callDatabase<T>(
     if (unusable)
       throw new LockError(unusable.code, unusable.message, { lockName: call.lockName, cause: error })
     if (handling.explains) explanation = result
-    if (kind === 'given-up') wasSilent = true
+    if (kind === 'given-up') share.isLast = true
     const isRepeated =
       handling.repeat === 'always' || (handling.repeat === 'if harmless' && call.isIdempotent?.() === true)
-    wait = Math.min(LONGEST_WAIT, Math.max(wait, waited))
-    const lastStart = wait > 0 ? deadline - margin - wait : deadline
+    // The server let it wait for what is in the way. An attempt that is cut short there would cost its session.
+    share.least = Math.max(share.least, shortest + Math.min(LONGEST_WAIT, waited))
     do {
       const interval = time.jittered(intervalBefore(repeat, handling.interval))
       // The deadline may have cut the last attempt short, so report an earlier failure that explains more. Anything else speaks for itself.
-      if (!isRepeated || time.now() + interval >= lastStart) {
+      if (!isRepeated || interval >= deadline.left() - share.least) {
         const isCutShort = isRepeated || kind === 'given-up' || kind === 'crowded'
         const told = isCutShort ? (explanation ?? result) : result
         throw FAILURES[told.kind].error(told.error, { ...call, timeLimit: database.timeLimit })
@@ -279,52 +267,48 @@ export async function callDatabase<T>(
   }
 }
 
-/**
- * Runs one attempt, and gives it up in time. Never rejects.
- *
- * @param limits after how many milliseconds to give it up: the first, counted from its turn, if the call is idempotent at that moment,
- *   otherwise the second, of which the third must be left when its turn comes
- * @param keepsAlive whether the process waits for it before it ends
- */
+/** How an attempt shares the time of its call. */
+interface Share {
+  /** How many milliseconds it needs: without them it does not begin. */
+  least: number
+  /** Whether it may take what is left. Otherwise it is given up after half of it, as long as the call is idempotent then. */
+  isLast: boolean
+  /** Whether the process waits for it before it ends. Default: yes. */
+  readonly keepsAlive?: boolean
+}
+
+/** Runs one attempt, and gives it up in time. Never rejects. */
 export async function attemptWithin<T>(
-  [limit, last, least = 0]: [limit: number, last: number, least?: number],
-  call: DatabaseCall<T>,
   database: Database,
-  keepsAlive = true,
+  call: DatabaseCall<T>,
+  deadline: Deadline,
+  { least, isLast, keepsAlive }: Share,
 ): Promise<T | Failure> {
-  const { client, dialect, pool, ownConnections: most, timeLimit } = database
+  const { client, dialect, pool, ownConnections: most } = database
   const { sessions } = pool
-  const asked = time.now()
   const { lockName, precedence = 'acquisition' } = call
-  const turn: Turn = { client, most, precedence, deadline: asked + last, timeLimit }
+  const turn: Turn = { client, most, precedence, deadline }
   const begins = sessions.beginTurn(turn)
   if (begins) {
-    const others = sessions.waiting - 1
+    const crowded = new Crowded(sessions.waiting - 1)
     try {
-      await unlessSilent(begins, last - least, last, keepsAlive)
+      await deadline.wait(begins, () => crowded, least, keepsAlive)
     } catch {
       // When it comes, it is the next one's.
       void begins.then(() => {
-        sessions.endTurn()
+        sessions.endTurn(turn)
       })
-      return new Failure('crowded', new Crowded(others))
+      return new Failure('crowded', crowded)
     }
-    last = Math.max(least, last - (time.now() - asked))
-    limit = Math.min(limit, last)
   }
   // A statement without an answer may wait for the table on the server. What comes after it must not wait there, too.
   const isInTheWay = pool.isSilent
     ? (current: Attempt): Promise<boolean> => database.isLockedByOthers(current)
     : undefined
-  const attempt = new Attempt(client, dialect, lockName, isInTheWay, () => sessions.connect(turn))
+  const attempt = new Attempt(client, dialect, lockName, isInTheWay, sessions.connect.bind(sessions, turn))
   const row = `${database.tableKey} ${lockName}`
   const mayEndSilent = (): boolean => pool.mayEndSilent(row)
   const begun = time.now()
-  let isUnderWay = true
-  const end = (took?: number, isConflict?: boolean): void => {
-    if (isUnderWay) sessions.endTurn(took, isConflict)
-    isUnderWay = false
-  }
   const work = async (): Promise<T | Failure> => {
     let isConflict = false
     try {
@@ -340,48 +324,23 @@ export async function attemptWithin<T>(
       if (!attempt.isGivenUp) await attempt.handOver(FAILURES[kind].session, mayEndSilent)
       return new Failure(kind, error, undefined, waited)
     } finally {
-      end(time.now() - begun, isConflict)
+      sessions.endTurn(turn, time.now() - begun, isConflict)
     }
   }
+  const left = deadline.left()
+  const spare = isLast ? 0 : Math.max(0, Math.min(left / 2, left - Math.max(least, SHORTEST_ATTEMPT)))
   const answer = work()
+  const late = (): Error => new NoAnswer(time.now() - begun)
   try {
-    return await unlessSilent(answer, limit, limit, keepsAlive).catch((error: unknown) => {
-      if (limit >= last || call.isIdempotent?.()) throw error
-      return unlessSilent(answer, last - limit, last, keepsAlive)
+    return await deadline.wait(answer, late, spare, keepsAlive).catch((error: unknown) => {
+      if (isLast || call.isIdempotent?.()) throw error
+      return deadline.wait(answer, late, 0, keepsAlive)
     })
   } catch (error) {
     // Nobody waits for it any more.
-    end()
+    sessions.endTurn(turn)
     return new Failure('given-up', error, attempt.giveUp(mayEndSilent))
   }
-}
-
-/**
- * Waits for work. Nothing answers a process that stands still, so if it did beyond the limit, waits that long again.
- *
- * @param limit in milliseconds
- * @param inAll the same with what was waited before, for the error
- */
-async function unlessSilent<T>(
-  work: Promise<T>,
-  limit: number,
-  inAll: number,
-  keepsAlive: boolean,
-): Promise<T> {
-  const end = time.now() + limit
-  const late = (): Error => new NoAnswer(inAll)
-  try {
-    return await inTime(work, limit, late, keepsAlive)
-  } catch (error) {
-    const more = grace(end, limit)
-    if (more === 0) throw error
-    return inTime(work, more, late, keepsAlive)
-  }
-}
-
-/** Returns how long the process has stood still after the end of a time limit, at most as long as the limit. In milliseconds. */
-function grace(end: number, limit: number): number {
-  return Math.max(0, Math.min(time.now() - end, limit))
 }
 
 /** Why an attempt was given up. */

@@ -1,4 +1,5 @@
 import {
+  Deadline,
   Lease,
   LockError,
   NEVER_ACQUIRED,
@@ -132,11 +133,11 @@ export class LockRow implements Acquisition {
     const error = thrown ?? (this.lease.remaining() > 0 ? undefined : LOST)
     const release = async (attempt: Attempt): Promise<number> => {
       if (outcome === 'unused') return this.#checked(attempt, await this.#release(attempt))
-      // A release that keeps nothing ends the lease by the holder's clock, if the session has another one.
-      if (this.#atLeast.remaining() > 0) await this.#examine(attempt)
       const keepFor = Math.ceil(this.#atLeast.remaining())
+      // A release that keeps nothing ends the lease by the holder's clock, if the session has another one.
+      if (keepFor > 0) await this.#examine(attempt)
       // The database keeps the row no longer than its lease, which started before the answer arrived; `#atLeast` started after it.
-      const isKeptFor = Math.min(keepFor, this.lease.remaining() + CLOCK_STEP)
+      const isKeptFor = keepFor && Math.min(keepFor, this.lease.remaining() + CLOCK_STEP)
       const heldFor = isKeptFor + time.now() - ended
       const run = { outcome, ranFor: ended - this.#acquired, keepFor, heldFor, error }
       return this.#checked(attempt, await this.#release(attempt, run))
@@ -249,8 +250,9 @@ export class LockRow implements Acquisition {
   #owe(longest: number, attempt: DatabaseCall<number>['attempt'], write?: Write): void {
     const { table, name, creditors } = this
     const { timeLimit, pool } = table
+    const call: DatabaseCall<number> = { lockName: name, precedence: 'release', attempt }
     const release = (limit: number) =>
-      attemptWithin([limit, limit], { lockName: name, precedence: 'release', attempt }, table, false)
+      attemptWithin(table, call, new Deadline(limit), { least: 0, isLast: true, keepsAlive: false })
     Debts.owe({ lease: new Lease(longest), write, timeLimit, release }, creditors, pool)
   }
 

@@ -1,4 +1,4 @@
-import { time, type LockError } from '../core/internal'
+import { Deadline, type LockError } from '../core/internal'
 import { callDatabase, type Attempt, type Database, type DatabaseCall } from './calls'
 import { databaseError, IN_TRANSACTION, unchangedError, unfitError } from './database-errors'
 import { LostRace } from './failures'
@@ -87,7 +87,7 @@ export class LockTable implements Database {
    */
   async call<T>(call: DatabaseCall<T>, needs: 'nothing' | 'found' | 'right' = 'found'): Promise<T> {
     const { lockName, leaseLeft = Infinity } = call
-    const deadline = time.now() + Math.min(this.timeLimit, leaseLeft)
+    const deadline = new Deadline(Math.min(this.timeLimit, leaseLeft))
     try {
       if (this.#known !== 'right' && this.#known !== needs && needs !== 'nothing') {
         const problem = await this.#checkOnce(deadline, lockName)
@@ -112,7 +112,7 @@ export class LockTable implements Database {
    * Waits for a check that is under way, because the first calls of many locks would otherwise send one each. If that has found a
    * problem, or had no answer, checks the table itself, so that the error names its own lock.
    */
-  async #checkOnce(deadline: number, lockName: string | undefined): Promise<LockError | undefined> {
+  async #checkOnce(deadline: Deadline, lockName: string | undefined): Promise<LockError | undefined> {
     if (this.#checking && !(await this.#checking.catch(() => true))) return undefined
     const checking = this.#check(deadline, lockName)
     this.#checking = checking
@@ -124,7 +124,7 @@ export class LockTable implements Database {
   }
 
   /** Finds the table, and checks it. @returns why the lock cannot be kept in this table */
-  #check(deadline: number, lockName: string | undefined, cause?: unknown): Promise<LockError | undefined> {
+  #check(deadline: Deadline, lockName: string | undefined, cause?: unknown): Promise<LockError | undefined> {
     const attempt = (current: Attempt) => this.#find(current, cause)
     return callDatabase(this, { lockName, isIdempotent: () => true, attempt }, deadline)
   }

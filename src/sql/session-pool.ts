@@ -1,4 +1,4 @@
-import { time, type Cancel, type Lease } from '../core/internal'
+import { time, type Cancel, type Deadline, type Lease } from '../core/internal'
 import { isPoolTimeout } from './database-errors'
 import { DriverError, type SqlClient, type SqlSession } from './session'
 
@@ -9,13 +9,12 @@ export interface Turn {
   readonly most: number
   /** `held`: it keeps a lock that is held, and goes first. */
   readonly precedence: 'held' | 'release' | 'acquisition'
-  /** When the call ends, on the monotonic clock. */
-  readonly deadline: number
-  /** Of the call, in milliseconds. */
-  readonly timeLimit: number
+  /** Of the call. */
+  readonly deadline: Deadline
 }
 
-interface WaitingTurn extends Turn {
+interface WaitingTurn {
+  readonly turn: Turn
   /** Turns are given in this order. */
   readonly before: number
   readonly begin: () => void
@@ -48,7 +47,7 @@ const LONG_WAIT = 500
  * time limit earlier: it does not wait behind later acquisitions, and those that are about to run out of time do not wait behind it.
  */
 export class SessionPool {
-  #turns = 0
+  readonly #turns = new Set<Turn>()
   readonly #waiting: WaitingTurn[] = []
   /** The last one was used last. */
   readonly #idle: PooledSession[] = []
@@ -64,25 +63,27 @@ export class SessionPool {
   /** Lets an attempt begin: at once, or when the promise resolves. Call `endTurn` for each. */
   beginTurn(turn: Turn): Promise<void> | undefined {
     if (this.#waiting.length === 0 && this.#hasRoom(turn)) {
-      this.#turns++
+      this.#turns.add(turn)
       return undefined
     }
     return new Promise((begin) => {
-      const { precedence, deadline, timeLimit } = turn
-      const before =
-        precedence === 'held' ? -Infinity : precedence === 'release' ? deadline - timeLimit / 5 : deadline
+      const { precedence, deadline } = turn
+      const { end, limit } = deadline
+      const before = precedence === 'held' ? -Infinity : precedence === 'release' ? end - limit / 5 : end
       const later = this.#waiting.findIndex((other) => other.before > before)
-      this.#waiting.splice(later < 0 ? this.#waiting.length : later, 0, { ...turn, before, begin })
+      this.#waiting.splice(later < 0 ? this.#waiting.length : later, 0, { turn, before, begin })
       this.#next()
     })
   }
 
   /**
+   * Ends a turn, once.
+   *
    * @param took in milliseconds; `undefined` if it was given up
    * @param isConflict whether something was in its way
    */
-  endTurn(took?: number, isConflict = false): void {
-    this.#turns--
+  endTurn(turn: Turn, took?: number, isConflict = false): void {
+    if (!this.#turns.delete(turn)) return
     if (took !== undefined) {
       this.#turnTakes += (took - this.#turnTakes) / 4
       this.#isWaitingForLocks = isConflict && took >= LONG_WAIT
@@ -96,15 +97,15 @@ export class SessionPool {
   }
 
   #next(): void {
-    for (let [first] = this.#waiting; first && this.#hasRoom(first); [first] = this.#waiting) {
-      this.#turns++
+    for (let [first] = this.#waiting; first && this.#hasRoom(first.turn); [first] = this.#waiting) {
+      this.#turns.add(first.turn)
       this.#waiting.shift()
       first.begin()
     }
   }
 
   #hasRoom(turn: Turn): boolean {
-    const turns = this.#turns
+    const turns = this.#turns.size
     // While they wait on the server, as MySQL's do for a locked table, leave the app the other half of a usual pool.
     if (!this.#opens(turn)) return turns < (this.#isWaitingForLocks ? USUAL : MOST)
     if (turns === 0 || turns < this.#open) return true
@@ -113,7 +114,7 @@ export class SessionPool {
     const { length } = this.#waiting
     return turns < USUAL
       ? length > WORTH_A_CONNECTION * turns
-      : (length * this.#turnTakes) / turns > turn.timeLimit / 2
+      : (length * this.#turnTakes) / turns > turn.deadline.limit / 2
   }
 
   #opens({ client, most }: Turn): boolean {
@@ -158,8 +159,9 @@ export class SessionPool {
     for (let index = this.#idle.length - 1; index >= 0; index--) {
       const idle = this.#idle[index]
       if (!idle || (idle.isOwn && most === 0)) continue
-      const isEnded = precedence !== 'acquisition' && client.unusable?.() !== undefined
-      if (idle.source === source || isEnded) return this.#idle.splice(index, 1)[0]
+      const isOfClient =
+        idle.source === source || (precedence !== 'acquisition' && client.unusable?.() !== undefined)
+      if (isOfClient) return this.#idle.splice(index, 1)[0]
     }
     return undefined
   }

@@ -31,12 +31,14 @@ import {
 } from '../sql/internal'
 import { serverOf, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
 
-/** @returns `INVALID_CLIENT` before `initialize()` and after `destroy()`, because TypeORM's own errors do not say what to do */
-export function uninitialisedError({ isInitialized }: DataSourceLike): LockError | undefined {
-  if (isInitialized) return undefined
-  return clientError(
-    'The DataSource is not initialised, or was destroyed – await dataSource.initialize() before the first lock, and stop the jobs before destroy().',
-  )
+/** @returns what creates `INVALID_CLIENT` before `initialize()` and after `destroy()`, because TypeORM's own errors do not say what to do */
+export function unusableUnlessInitialised(dataSource: DataSourceLike): () => LockError | undefined {
+  return () =>
+    dataSource.isInitialized
+      ? undefined
+      : clientError(
+          'The DataSource is not initialised, or was destroyed – await dataSource.initialize() before the first lock, and stop the jobs before destroy().',
+        )
 }
 
 /** What is special about a driver below TypeORM. */
@@ -142,9 +144,10 @@ export function queryRunnerClient(
   if (!named) preparation.isOn = false
   // Taken now, because a proxy may become another DataSource later.
   const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
+  const unusable = unusableUnlessInitialised(dataSource)
   const assertInitialised = (): void => {
-    const unusable = uninitialisedError(dataSource)
-    if (unusable) throw unusable
+    const error = unusable()
+    if (error) throw error
   }
   const ownSession =
     open &&
@@ -193,7 +196,7 @@ export function queryRunnerClient(
         throw error
       }
     },
-    unusable: () => uninitialisedError(dataSource),
+    unusable,
   })
 }
 

@@ -8,7 +8,7 @@ import {
   type StatementResult,
 } from '../sql/internal'
 import { DATABASE_TYPES, type DataSourceLike } from './data-source-like'
-import { uninitialisedError } from './query-runner-client'
+import { unusableUnlessInitialised } from './query-runner-client'
 
 /** What this library uses of TypeORM's SQLite drivers. */
 interface SqliteDriverLike {
@@ -114,9 +114,10 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
     return { run, close: () => opened.close(() => undefined) }
   }
   const use = idleConnection(open, ({ close }) => close())
+  const unusable = unusableUnlessInitialised(dataSource)
   const client = sqlClient(inProcess, async (text, values, _, wants) => {
-    const unusable = uninitialisedError(dataSource)
-    if (unusable) throw unusable
+    const error = unusable()
+    if (error) throw error
     const { databaseConnection: opened } = driver()
     if (type === 'sqljs')
       return inTransaction(onSqlJs(opened as SqlJsLike), () => autoSave(driver()))(text, values)
@@ -127,7 +128,7 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
     if (isThreaded) throw inMemoryError()
     return inTransaction(onBetterSqlite3(opened as BetterSqlite3Like))(text, values)
   })
-  return { ...client, pool: dataSource, unusable: () => uninitialisedError(dataSource) }
+  return { ...client, pool: dataSource, unusable }
 }
 
 /** Returns the absolute path of a connection's file; empty for an in-memory database. */

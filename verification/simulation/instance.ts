@@ -96,8 +96,8 @@ export class Instance extends LockProvider {
       throw error
     } finally {
       const { timeLimit } = this.plan
-      // A process that stood still gets its time again, once for an attempt and once for the call.
-      const limit = timeLimit + 2 * Math.min(process.suspendedFor - suspendedFor, timeLimit) + 100
+      // A process that stood still gets its time again.
+      const limit = timeLimit + Math.min(process.suspendedFor - suspendedFor, timeLimit) + 100
       if (process.awake() - asked > limit)
         process.world.fail(
           'nothing hangs',
