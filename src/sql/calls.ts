@@ -214,12 +214,15 @@ const SHORTEST_ATTEMPT = 200
 const LONGEST_WAIT = 1_000
 
 /**
- * Returns how long to wait before an attempt is repeated, in milliseconds. A server that refuses gets three repeats soon, because only
- * the connections of the pool may be out of date, and then fewer and fewer.
+ * Returns how long to wait before an attempt is repeated, in milliseconds. What is in the way is usually another session's commit, so at
+ * first the pauses are as short as that; but what stays is asked less and less. A server that refuses gets three repeats soon, because
+ * only the connections of the pool may be out of date.
+ *
+ * @param paused how long the call has paused in all, in milliseconds
  */
-function intervalBefore(repeat: number, interval: Handling['interval']): number {
-  if (interval === 'short' || repeat < 3) return Math.min(2 * 2 ** repeat, 500)
-  return Math.min(100 * 2 ** (repeat - 3), 1_000)
+function intervalBefore(repeat: number, interval: Handling['interval'], paused: number): number {
+  if (interval === 'short') return Math.min(Math.max(2, paused / 4), 500)
+  return repeat < 3 ? 2 * 2 ** repeat : Math.min(100 * 2 ** (repeat - 3), 1_000)
 }
 
 /**
@@ -236,6 +239,7 @@ export async function callDatabase<T>(
   deadline: Deadline,
 ): Promise<T> {
   const shortest = Math.min(SHORTEST_ATTEMPT, deadline.limit / 4)
+  let paused = 0
   const share: Share = { least: shortest, isLast: false }
   let explanation: Failure | undefined
   for (let repeat = 0; ; repeat++) {
@@ -255,7 +259,7 @@ export async function callDatabase<T>(
     // The server let it wait for what is in the way. An attempt that is cut short there would cost its session.
     share.least = Math.max(share.least, shortest + Math.min(LONGEST_WAIT, waited))
     do {
-      const interval = time.jittered(intervalBefore(repeat, handling.interval))
+      const interval = time.jittered(intervalBefore(repeat, handling.interval, paused))
       // The deadline may have cut the last attempt short, so report an earlier failure that explains more. Anything else speaks for itself.
       if (!isRepeated || interval >= deadline.left() - share.least) {
         const isCutShort = isRepeated || kind === 'given-up' || kind === 'crowded'
@@ -263,6 +267,7 @@ export async function callDatabase<T>(
         throw FAILURES[told.kind].error(told.error, { ...call, timeLimit: database.timeLimit })
       }
       await sleep(interval)
+      paused += interval
     } while (kind === 'read-only' && !database.pool.mayLeave() && ++repeat)
   }
 }
