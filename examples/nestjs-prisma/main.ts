@@ -13,9 +13,7 @@ import { PrismaClient } from './generated/client'
 class PrismaService extends PrismaClient implements OnModuleDestroy {
   constructor() {
     const connectionString = process.env['DATABASE_URL']
-    // pg waits for ever by default. The second limit is that of every query.
-    const limits = { connectionTimeoutMillis: 4_000, query_timeout: 4_000 }
-    super({ adapter: new PrismaPg({ connectionString, ...limits }) })
+    super({ adapter: new PrismaPg({ connectionString }) })
   }
 
   async onModuleDestroy(): Promise<void> {

@@ -1,4 +1,4 @@
-/** What the pages connect to, and the SQLite file that takes its place so that they run without a server. */
+/** What the pages connect to, or read from the environment, and what takes its place so that they run without a server. */
 const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
   [
     /type: 'postgres',(.*\n *)url: process\.env\.DATABASE_URL!/,
@@ -8,10 +8,8 @@ const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
     /import \{ PrismaPg \} from '@prisma\/adapter-pg'/,
     "import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'",
   ],
-  [
-    /new PrismaPg\(\{\s+connectionString: process\.env\.DATABASE_URL,[^}]*\}\)/,
-    "new PrismaBetterSqlite3({ url: 'file:app.sqlite' })",
-  ],
+  [/new PrismaPg\(\{ connectionString \}\)/, "new PrismaBetterSqlite3({ url: 'file:app.sqlite' })"],
+  [/process\.env\.RELEASED_AT!/, "'2026-11-21T20:00:00Z'"],
 ]
 
 export function onAFile(program: string): string {

@@ -604,7 +604,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 30,
     breaks: 'a process that stood still gives up what it has not read yet',
-    file: 'src/sql/calls.ts',
+    file: 'src/core/time.ts',
     find: 'if (more === 0) throw error',
     replace: 'if (more >= 0) throw error',
     tests: ['test/drivers/thaw.test.ts'],
