@@ -128,9 +128,9 @@ function lastColumn(row: SqlRow | undefined): unknown {
 export function addDoctorCommand(program: Command): void {
   const doctor = program
     .command('doctor')
-    .summary('find what is wrong with the table or the connection, and print the SQL that fixes it')
+    .summary('find what is wrong with the table or the connection, and what to do about it')
     .description(
-      'Checks the table (columns, types, lengths, key, case of names), the privileges of this user, the clocks of this host and of the database, and settings of the database that affect locks. Changes nothing: it prints the SQL that fixes what is wrong. Stop the jobs before you run that SQL. Exit status 1 if there is an error, so that it can stop a deploy.',
+      'Checks the table (columns, types, lengths, key, case of names), the privileges of this user, the clocks of this host and of the database, and settings of the database that affect locks. Changes nothing: it says what a column must be, and prints SQL for the rest. Stop the jobs before you change the table. Exit status 1 if there is an error, so that it can stop a deploy.',
     )
   onDatabase(doctor, ['strict', 'json'], async (connection, { strict, json }) => {
     const findings = await diagnose(connection)

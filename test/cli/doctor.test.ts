@@ -18,7 +18,7 @@ interface Diagnosis {
   readonly fix: readonly string[]
 }
 
-// What it finds on each database is in test/sql/table-inspection.test.ts, and that its fixes can be run in table-fixes.test.ts.
+// What it finds on each database is in test/sql/table-inspection.test.ts.
 const backends = availableBackends().filter(({ name }) => name === 'sqlite' || name === 'postgres')
 const installed = (program: string): boolean => spawnSync(program, ['--version']).status === 0
 /** The migration is known, but each test decides whether to run it. */
@@ -82,17 +82,17 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
 
   const faults = (tableFaults[backend.dialect] ?? []).filter(([fault]) => FAULTS.includes(fault))
   for (const [fault, found, make] of faults) {
-    it(`finds, and fixes with the SQL that it prints: ${fault}`, async () => {
+    it(`finds, and says what to make: ${fault}`, async () => {
       const { dataSource, url, examine } = await open()
       for (const statement of make) await dataSource.query(statement)
 
       const { status, bad } = await examine()
       const [severity] = found.split(':')
-      expect(bad).toMatchObject([{ check: 'table', severity }])
+      expect(bad).toMatchObject([
+        { check: 'table', severity, message: expect.stringContaining(" not null'") },
+      ])
       expect(status).toBe(severity === 'error' ? 1 : 0)
       expect((await runCli(['doctor', '--strict', '--url', url])).status).toBe(1)
-      for (const statement of bad.flatMap(({ fix }) => fix)) await dataSource.query(statement)
-      expect(await examine()).toMatchObject({ status: 0, bad: [] })
     })
   }
 

@@ -6,8 +6,8 @@ import { dialects, type Dialect } from '../../src/sql/dialects'
 import { tableSql } from '../../src/sql/names'
 import { render, type Sql } from '../../src/sql/sql'
 import { lockStatements, type LockStatements } from '../../src/sql/statements'
+import { tableFindings } from '../../src/sql/table/check'
 import { tableDefinition } from '../../src/sql/table/definition'
-import { tableFixes } from './table-fixes'
 
 /** When each statement is sent. Unless it says otherwise, it takes one round trip and commits by itself. */
 const SENT: Readonly<Record<keyof LockStatements, string>> = {
@@ -88,7 +88,7 @@ function lengthOfParentheses(text: string): number {
 const textOf = (statement: Sql): string =>
   render(statement, (position) => `:${String(statement.parameters[position])}`)
 
-/** The statements in the order of a lock's life, each value under its name; then those that create and repair the table. */
+/** The statements in the order of a lock's life, each value under its name; then those that create the table. */
 function sections(dialect: Dialect): string[] {
   const { acquire, acquireSlot, pin, ...rest } = lockStatements(dialect, tableSql(dialect))
   // The other steps to a pause are those to a slot.
@@ -105,7 +105,7 @@ function sections(dialect: Dialect): string[] {
       ),
     )
   const definition = tableDefinition(dialect)
-  const schemas = tableFixes(dialect, { schema: 'app' }).filter((fix) => fix.includes('create schema'))
+  const [missing] = tableFindings(dialect, tableSql(dialect, { schema: 'app' }), [])
   const script = (title: string, texts: readonly string[]): string =>
     [`---- ${title}`, ...texts.map((text) => `${text};`)].join('\n')
   return [
@@ -117,10 +117,7 @@ function sections(dialect: Dialect): string[] {
     section('pin', `${laidOut(textOf(pin.statement))};`),
     script('The table: create', definition.up),
     script('The table: drop', definition.down),
-    script('The table: repair, each statement if the check of the table advises it', [
-      ...schemas,
-      ...tableFixes(dialect),
-    ]),
+    script('The table in a schema: create, as the check advises where it is missing', missing?.fix ?? []),
   ]
 }
 

@@ -6,7 +6,7 @@ import { render } from '../../src/sql/sql'
 import { lockStatements } from '../../src/sql/statements'
 import { tableDefinition } from '../../src/sql/table/definition'
 import { refusals } from './grammar-refusals'
-import { tableFixes, tableReads } from './table-fixes'
+import { tableReads } from './table-reads'
 
 /**
  * For servers that are not to be had everywhere: whether somebody else's grammar knows these statements. What it does
@@ -20,14 +20,13 @@ const GRAMMARS: Readonly<
   mysql: { grammar: 'mysql', unknown: /^pin$/ },
   mssql: {
     grammar: 'mssql',
-    unknown: /^fix: (declare @drop|alter table .* alter column)/,
     // A hint of an insert: https://learn.microsoft.com/sql/t-sql/statements/insert-transact-sql
     without: /(?<=insert into \S+) with \(nowait\)/,
   },
-  oracle: { grammar: 'oracle', unknown: /^fix: alter table .* (add|modify) \(/ },
-  hana: { grammar: 'ansi', unknown: /^fix: alter table .* (add|alter) \(/ },
+  oracle: { grammar: 'oracle' },
+  hana: { grammar: 'ansi' },
   // BigQuery's GoogleSQL: the same language, but it has no keys behind a table's columns.
-  spanner: { grammar: 'bigquery', unknown: /^table definition 1$|create table|alter column/ },
+  spanner: { grammar: 'bigquery', unknown: /^table definition 1$/ },
 }
 
 function textsOf(dialect: Dialect): Record<string, string> {
@@ -44,7 +43,6 @@ function textsOf(dialect: Dialect): Record<string, string> {
   return Object.fromEntries([
     ...statements.map(([title, statement]) => [title, render(statement, dialect.driver.placeholder)]),
     ...[...up, ...down].map((text, index) => [`table definition ${index + 1}`, text]),
-    ...tableFixes(dialect, { schema: 'app' }).map((text) => [`fix: ${text.replace(/\s+/g, ' ')}`, text]),
   ]) as Record<string, string>
 }
 

@@ -4,7 +4,7 @@ import { LockError, parseLockConfiguration } from '../../src/core/internal'
 import { drivers } from '../../src/drivers/drivers'
 import { sqlClient } from '../../src/drivers/sql-client'
 import { dialects, lockStatements, type LockValues, render, tableSql } from '../../src/sql/internal'
-import { tableReads } from './table-fixes'
+import { tableReads } from './table-reads'
 import { senderOf } from '../statement-sender'
 
 const HOSTILE = `'";\`[]()-- /*\\%_\0\n\t $1?@P1:x äñ😀\u0300\u202e\ufeff`

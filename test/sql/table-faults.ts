@@ -56,7 +56,7 @@ const javaTable = (dialect: DialectName, ...found: string[]): TableFault => [
   [JAVA_TABLES[dialect] ?? ''],
 ]
 
-const NULLS = `'old', null, null, null`
+const NULLS = `'old', null, null, 'somebody'`
 const nulls = (table: typeof postgres, time: string, found: string, owner = 'varchar(255)'): TableFault => [
   `a row of nulls: ${time}`,
   `error: TIME_INVALID, ${found}`,
@@ -107,7 +107,7 @@ const mssqlName = (size: number, collation: string) => ({ name: `nvarchar(${size
 const mssqlWithoutKey = mssql(mssqlName(64, 'Latin1_General_100_BIN2'))
 const ANOTHER_KEY = 'alter table shedlock add id int identity constraint shedlock_pkey primary key'
 
-/** Faults that SQL can make and fix. */
+/** Faults that SQL can make. */
 export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFault[]>>> = {
   postgres: [
     NO_TABLE,
@@ -120,7 +120,11 @@ export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFau
       CASE,
       [IGNORE_CASE, ...postgres({ name: `varchar(64) collate ignore_case ${KEY}` })],
     ],
-    ['a citext name', TYPE, ['create extension citext', ...postgres({ name: `citext ${KEY}` })]],
+    [
+      'a citext name',
+      `${TYPE}, ${CASE}`,
+      ['create extension citext', ...postgres({ name: `citext ${KEY}` })],
+    ],
     ['no key', KEYLESS, postgres({ name: 'varchar(64)' })],
     ['a key for some rows only', KEYLESS, [...postgres({ name: 'varchar(64)' }), KEY_OF_SOME_ROWS]],
     ['an owner that is too short', SHORT, postgres({ locked_by: 'varchar(40)' })],

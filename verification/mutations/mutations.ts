@@ -750,12 +750,12 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 17,
-    breaks: 'what the doctor prints moves a lease in a session of another time zone',
-    file: 'src/sql/dialects/postgres/table.ts',
-    find: " using to_timestamp(extract(epoch from ${column})) at time zone 'UTC'",
-    replace: '',
-    tests: ['test/sql/table-fixes.test.ts'],
-    backend: 'postgres',
+    breaks: 'a name that is made what the doctor says ignores case',
+    file: 'src/sql/table/check.ts',
+    find: "? '' : ` collate ${collation}`",
+    replace: "? '' : ''",
+    tests: ['test/sql/table-inspection.test.ts'],
+    backend: 'mariadb',
   },
   {
     rule: 19,

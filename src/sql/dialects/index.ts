@@ -35,7 +35,7 @@ export type DialectName =
 /** How one database differs from the others. */
 export interface Dialect extends LockDialect {
   readonly name: DialectName
-  /** All else about its tables: how to create, check, describe and repair them. */
+  /** All else about its tables: how to create, check and describe them. */
   readonly table: TableDialect
   /** How its drivers write placeholders and report errors. */
   readonly driver: Driver

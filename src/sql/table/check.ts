@@ -1,14 +1,13 @@
 import { LockError } from '../../core/internal'
 import type { Dialect } from '../dialects'
 import { checkColumn, unfitError } from '../database-errors'
-import { parameter, render } from '../sql'
+import { parameter } from '../sql'
 import type { Attempt } from '../calls'
 import type { FoundTable, TableCheck } from '../lock-table'
 import { COLUMN, readFlag } from '../results'
 import type { SqlRow } from '../session'
-import { COLUMNS, columnType, LENGTHS } from './definition'
+import { COLUMNS, columnType, LENGTHS, tableDefinition } from './definition'
 import { foundIn, type LockColumn, type TableSql, title } from '../names'
-import { addColumn, addKey, changeColumn, createTable } from './fixes'
 
 /** One thing that is wrong with a lock table, as `provider.table.check()` returns it. */
 export interface TableFinding {
@@ -46,12 +45,11 @@ export interface TableFinding {
     | 'REFUSED'
   /** `error`: locks fail, or two callers could hold one lock. `warning`: the table works, but could be better. */
   readonly severity: 'error' | 'warning'
-  /** What is wrong, and what to do about it. */
+  /** What is wrong, and what to do about it: of a column, what it is and what it must be. */
   readonly message: string
   /**
-   * The SQL that fixes it, one statement in each string, without semicolons. Stop the jobs, and run the statements of all findings
-   * in their order, in one session. Running all of them again changes nothing. Empty if SQL cannot fix it, or if the statements of
-   * an earlier finding already do.
+   * SQL that creates the table, grants privileges or corrects times, one statement in each string, without semicolons. Stop the jobs
+   * before you run it. Running it again changes nothing. Empty if the table has to change: that takes a migration of your own.
    */
   readonly fix: readonly string[]
 }
@@ -83,15 +81,15 @@ export async function describeTable(
   return rows
 }
 
-type Advice = readonly [TableFinding['severity'], is: string, cure: string, fix?: string]
+type Advice = readonly [TableFinding['severity'], is: string, cure: string]
 
 /** Tables that are not ordinary, by the `what` of a dialect's `obstacles`. */
 const KINDS: Readonly<Record<string, Advice>> = {
   view: ['error', 'is a view', 'set schema and tableName to the table itself'],
   foreign: ['error', 'is a foreign table', 'connect to the server that has the table'],
   temporary: ['error', 'is temporary, so only one session sees it', 'create an ordinary table'],
-  unlogged: ['error', 'is unlogged, so a crash empties it', 'make it logged', 'set logged'],
-  engine: ['error', 'has another engine than InnoDB', 'change its engine', 'engine = InnoDB'],
+  unlogged: ['error', 'is unlogged, so a crash empties it', 'make it logged'],
+  engine: ['error', 'has another engine than InnoDB', 'make it InnoDB'],
 }
 /** What others added to the table. */
 const OBSTACLES: Readonly<Record<string, Advice>> = {
@@ -115,10 +113,9 @@ export async function obstacles(reader: Reader, dialect: Dialect, table: TableSq
     const kind = KINDS[String(what)]
     const advice = kind ?? OBSTACLES[String(what)]
     if (!advice || (what === 'column' && own.includes(String(name).toLowerCase()))) return []
-    const [severity, is, cure, fix] = advice
+    const [severity, is, cure] = advice
     const message = `Table '${title(table.names)}' ${is} (${String(name)}) – ${cure}.`
-    const repair = fix === undefined ? [] : [`alter table ${render(table.table)} ${fix}`]
-    return [finding(kind ? 'TABLE_KIND' : 'OBSTACLE', severity, message, repair)]
+    return [finding(kind ? 'TABLE_KIND' : 'OBSTACLE', severity, message)]
   })
 }
 
@@ -167,7 +164,7 @@ export async function findTable(
   if (described.some((row) => readFlag(row, COLUMN.autocommit) === false))
     return { sql, problem: unfitError(1, lockName, cause) }
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
-  const fatal = tableFindings(dialect, table, described, undefined, elsewhere).find(isFatal)
+  const fatal = tableFindings(dialect, table, described, elsewhere).find(isFatal)
   if (!fatal) return { sql }
   const code = fatal.code === 'TABLE_MISSING' ? 'TABLE_MISSING' : 'TABLE_MISMATCH'
   return { sql, problem: new LockError(code, fatal.message, { lockName, cause }) }
@@ -181,16 +178,14 @@ export function tableCheck(dialect: Dialect): TableCheck {
 }
 
 /**
- * Returns all findings about the described columns, each with all the SQL that fixes it, worst first.
+ * Returns all findings about the described columns, worst first.
  *
- * @param zone the time zone of the sessions that use the table, if it matters
  * @param elsewhere the other schemas that have such a table, if this one has none
  */
 export function tableFindings(
   dialect: Dialect,
   table: TableSql,
   described: readonly SqlRow[],
-  zone?: string,
   elsewhere: readonly string[] = [],
 ): TableFinding[] {
   if (described.length === 0) return [missing(dialect, table, elsewhere)]
@@ -198,9 +193,9 @@ export function tableFindings(
   return COLUMNS.flatMap((column) => {
     const name = table.names.columnNames[column]
     const row = rows.get(name.toLowerCase())
-    if (row) return columnFindings(dialect, table, column, row, zone)
-    const message = `Table '${title(table.names)}' has no column '${name}' – add it as '${columnType(dialect, column)} not null', or correct columnNames.${column}.`
-    return finding('COLUMN_MISSING', 'error', message, addColumn(dialect, table, column))
+    if (row) return columnFindings(dialect, table, column, row)
+    const message = `Table '${title(table.names)}' has no column '${name}' – add it as ${mustBe(dialect, column)}, or correct columnNames.${column}.`
+    return finding('COLUMN_MISSING', 'error', message)
   }).sort(worstFirst)
 }
 
@@ -212,9 +207,9 @@ function columnsByName(described: readonly SqlRow[]): ReadonlyMap<string, SqlRow
  * Creates the finding for a missing table. SQL that creates it is suggested only if that is likely to be needed, because locks in
  * two tables do not exclude each other.
  */
-function missing(dialect: Dialect, table: TableSql, elsewhere: readonly string[]): TableFinding {
-  const { tableName } = table.names
-  const what = `There is no lock table '${title(table.names)}' that this connection can see`
+function missing(dialect: Dialect, { names }: TableSql, elsewhere: readonly string[]): TableFinding {
+  const { schema: inSchema, tableName } = names
+  const what = `There is no lock table '${title(names)}' that this connection can see`
   const [schema, name] = tableName.split('.').slice(-2)
   if (name !== undefined)
     return finding(
@@ -233,29 +228,25 @@ function missing(dialect: Dialect, table: TableSql, elsewhere: readonly string[]
       `${what}, but there is one in ${where} – set schema to ${which}, because locks in two tables do not exclude each other. If that is another app's, run the migration.`,
     )
   }
+  const createSchema =
+    inSchema === undefined ? undefined : dialect.table.createSchema?.(dialect.quote(inSchema))
+  const { create } = tableDefinition(dialect, names)
   return finding(
     'TABLE_MISSING',
     'error',
     `${what} – run the migration, or correct schema and tableName. If no migration is pending, the table has another name: set tableName to that name, or rename the table.`,
-    createTable(dialect, table),
+    createSchema === undefined ? [create] : [createSchema, create],
   )
 }
 
-function columnFindings(
-  dialect: Dialect,
-  table: TableSql,
-  column: LockColumn,
-  row: SqlRow,
-  zone: string | undefined,
-): TableFinding[] {
+function columnFindings(dialect: Dialect, table: TableSql, column: LockColumn, row: SqlRow): TableFinding[] {
   const where = title(table.names)
   const name = table.names.columnNames[column]
   const type = String(row['column_type'])
-  const now = { type, nullable: toNumber(row['nullable']) === 1 }
   const findings: TableFinding[] = []
   const add = (code: TableFinding['code'], severity: TableFinding['severity'], what: string): void => {
-    const message = `Column '${name}' of table '${where}' ${what} – make it '${columnType(dialect, column)} not null'.`
-    findings.push(finding(code, severity, message, changeColumn(dialect, table, column, now, zone)))
+    const message = `Column '${name}' of table '${where}' ${what} – make it ${mustBe(dialect, column)}.`
+    findings.push(finding(code, severity, message))
   }
 
   const doubt = dialect.table.doubtfulType
@@ -272,13 +263,21 @@ function columnFindings(
   const harm = column === 'lockedAt' ? 'error' : 'warning'
   if (toNumber(row['on_update']) === 1)
     add('OBSTACLE', harm, 'changes by itself when others do: a lease may end, a slot run twice or never')
-  if (now.nullable)
+  if (toNumber(row['nullable']) === 1)
     add('COLUMN_NULLABLE', 'warning', 'may be null, and a row with null would be held for ever')
   if (column === 'name' && toNumber(row['unique_keys']) === 0) {
-    const message = `Table '${where}' has no primary key and no unique index on '${name}' alone, so two callers could hold one lock – add one of them.`
-    findings.push(finding('KEY_MISSING', 'error', message, addKey(dialect, table, now)))
+    const message = `Table '${where}' has no primary key and no unique index on '${name}' alone, so two callers could hold one lock – add one of them; the column must be ${mustBe(dialect, column)}.`
+    findings.push(finding('KEY_MISSING', 'error', message))
   }
   return findings
+}
+
+/** Returns the definition of a column. A new table has its collation as an option, but a changed column may have another one. */
+export function mustBe(dialect: Dialect, column: LockColumn): string {
+  const type = columnType(dialect, column)
+  const { collation = '' } = dialect.table
+  const collate = LENGTHS[column] === undefined || type.endsWith(collation) ? '' : ` collate ${collation}`
+  return `'${type}${collate} not null'`
 }
 
 export function finding(

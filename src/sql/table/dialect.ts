@@ -1,7 +1,7 @@
 import type { TableSql } from '../names'
 import type { Sql } from '../sql'
 
-/** What one database needs for a lock table, apart from locking: how to create, check, describe and repair it. */
+/** What one database needs for a lock table, apart from locking: how to create, check and describe it. */
 export interface TableDialect {
   /** Whether the database has `if exists` and `if not exists`, so that the migration may run again. */
   readonly conditional: boolean
@@ -21,19 +21,6 @@ export interface TableDialect {
   readonly tableOptions?: string
   /** The collation under which only identical strings are equal, if that is not the default. */
   readonly collation?: string
-  /**
-   * Gives a column its type and makes it `not null`, whatever it was before; `copy`: that requires a new table. Absent for databases
-   * on which no repair has run: their findings contain no SQL that changes a table, and say what to change in words.
-   */
-  readonly alterColumn?:
-    | 'copy'
-    | ((
-        table: string,
-        column: string,
-        type: string,
-        before: { readonly type: string; readonly nullable: boolean },
-      ) => string)
-
   /** What `describe` uses as the schema if none is named. Default: a bound null. */
   readonly defaultSchema?: Sql
   /**
@@ -57,8 +44,6 @@ export interface TableDialect {
   readonly schemasOf?: (table: Sql) => Sql
   /** The types with which the lock is correct; with any other, two callers could hold it. */
   readonly types: { readonly text: RegExp; readonly time: RegExp }
-  /** Types of which only a beginning can be in a key. */
-  readonly notInKeys?: RegExp
   /** Types that are correct only under a condition. */
   readonly doubtfulType?: { readonly pattern: RegExp; readonly why: string }
 
@@ -70,15 +55,6 @@ export interface TableDialect {
   readonly sessionSchema?: Sql
   /** The user of this connection, as `grant … to` expects it. */
   readonly grantee?: Sql
-  /** For columns that the server converts with the session's time zone. */
-  readonly timeZone?: {
-    /** Their types. */
-    readonly types: RegExp
-    /** The time zone of this session. */
-    readonly value: Sql
-    /** Sets the same time zone in another session. */
-    readonly set: (zone: string) => string
-  }
   /** The native codes of errors for a missing privilege. */
   readonly denied: readonly string[]
   /** If the only privilege is to write a file, and only a write shows it. */

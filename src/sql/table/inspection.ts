@@ -11,13 +11,13 @@ import { readRows } from '../statements'
 import {
   describeTable,
   finding,
+  mustBe,
   obstacles,
   otherSchemas,
   tableFindings,
   worstFirst,
   type TableFinding,
 } from './check'
-import { changeColumn } from './fixes'
 
 /**
  * Inspects the table: its columns and key, whether its names differ by case, its times, and what this user may do. Changes nothing.
@@ -29,15 +29,7 @@ export async function inspectTable(
   dialect: Dialect,
   table: TableSql,
 ): Promise<TableFinding[]> {
-  const findings = (await allFindings({ attempt, dialect, table })).sort(worstFirst)
-  // Keep each statement only once, so that running all of them does not run one twice.
-  const known = new Set<string>()
-  return findings.map((one) => {
-    const fix = one.fix.filter((statement) => !known.has(statement))
-    for (const statement of fix) known.add(statement)
-    if (fix.length > 0 || one.fix.length === 0) return { ...one, fix }
-    return { ...one, message: `${one.message} The SQL of the findings above fixes this too.`, fix }
-  })
+  return (await allFindings({ attempt, dialect, table })).sort(worstFirst)
 }
 
 interface Inspected {
@@ -49,7 +41,6 @@ interface Inspected {
 async function allFindings(asked: Inspected): Promise<TableFinding[]> {
   const { attempt, dialect, table } = asked
   const { schema, tableName } = table.names
-  const zone = await answer(asked, dialect.table.timeZone?.value)
   const ownSchema =
     schema === undefined ? (attempt.ownSchema ?? (await answer(asked, dialect.table.schema))) : undefined
   let found: TableFinding[] = []
@@ -60,25 +51,17 @@ async function allFindings(asked: Inspected): Promise<TableFinding[]> {
     inspected = { ...asked, table: foundIn(dialect, table, described[0]?.['table_schema']) }
     const elsewhere = described.length === 0 ? await otherSchemas(attempt, dialect, table) : []
     found = [
-      ...tableFindings(dialect, inspected.table, described, zone, elsewhere),
+      ...tableFindings(dialect, inspected.table, described, elsewhere),
       ...otherSchema(described, tableName, ownSchema),
     ]
   })
   if (refused.length > 0) return refused
   if (found.some(({ code }) => code === 'TABLE_MISSING' || code === 'COLUMN_MISSING')) return found
-  const inTheWay = await obstacles(attempt, dialect, inspected.table).catch(answered)
-  // The columns and keys of a view cannot be changed.
-  if (inTheWay?.some(({ code, fix }) => code === 'TABLE_KIND' && fix.length === 0))
-    found = found.map((one) => ({ ...one, fix: [] }))
-  found.push(...(inTheWay ?? []), ...(await privileges(inspected)))
+  found.push(...((await obstacles(attempt, dialect, inspected.table).catch(answered)) ?? []))
+  found.push(...(await privileges(inspected)))
   found.push(...(await invalidTimes(inspected)))
   found.push(...(await lockedInFuture(inspected)))
-  const caseIgnored = await caseFindings(inspected)
-  // The SQL for a finding about the column's type may fix this as well.
-  const isFixed = caseIgnored.some(
-    ({ fix }) => fix.length > 0 && found.some((earlier) => earlier.fix.join() === fix.join()),
-  )
-  return isFixed ? found : [...found, ...caseIgnored]
+  return [...found, ...(await caseFindings(inspected))]
 }
 
 /** Warns of a table found on the search path: if another one is created in an earlier schema, that one is used instead. */
@@ -222,11 +205,10 @@ async function caseFindings({ attempt, dialect, table }: Inspected): Promise<Tab
     )
     .catch(answered)
   if (!rows?.length) return []
-  const message = `Column '${table.names.columnNames.name}' treats 'Job' and 'job' as one lock – set a case-sensitive collation for it.`
+  const message = `Column '${table.names.columnNames.name}' treats 'Job' and 'job' as one lock – give it a case-sensitive collation: ${mustBe(dialect, 'name')}.`
   // This never lets two callers hold one lock, but jobs may exclude each other, as in most tables created for Java services on
   // MySQL.
-  const fix = changeColumn(dialect, table, 'name', { type: '', nullable: false })
-  return [finding('CASE_IGNORED', 'warning', message, fix)]
+  return [finding('CASE_IGNORED', 'warning', message)]
 }
 
 async function rowsWhere({ attempt, dialect, table }: Inspected, condition: Sql) {

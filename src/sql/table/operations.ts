@@ -106,7 +106,7 @@ export class TableOperations {
    * Checks the lock table: the types and lengths of its columns, its key, whether names that differ in case are different locks,
    * the times in its rows, and the privileges of this user. Changes nothing.
    *
-   * @returns what is wrong, worst first, with the SQL that fixes it; an empty array if nothing is wrong
+   * @returns what is wrong, worst first; an empty array if nothing is wrong
    */
   check(): Promise<TableFinding[]> {
     const { sql } = this.#table

@@ -187,9 +187,9 @@ update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "l
 ---- The table: drop
 drop table if exists "shedlock";
 
----- The table: repair, each statement if the check of the table advises it
+---- The table in a schema: create, as the check advises where it is missing
 create schema if not exists "app";
-create table if not exists "shedlock" (
+create table if not exists "app"."shedlock" (
   "name" varchar(64) not null,
   "lock_until" timestamp(3) not null,
   "locked_at" timestamp(3) not null,

@@ -232,8 +232,8 @@ create table [shedlock] (
 ---- The table: drop
 drop table [shedlock];
 
----- The table: repair, each statement if the check of the table advises it
-create table [shedlock] (
+---- The table in a schema: create, as the check advises where it is missing
+create table [app].[shedlock] (
   [name] nvarchar(64) collate Latin1_General_100_BIN2 not null,
   [lock_until] datetime2(3) not null,
   [locked_at] datetime2(3) not null,

@@ -298,23 +298,12 @@ update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `l
 ---- The table: drop
 drop table if exists `shedlock`;
 
----- The table: repair, each statement if the check of the table advises it
+---- The table in a schema: create, as the check advises where it is missing
 create schema if not exists `app`;
-create table if not exists `shedlock` (
+create table if not exists `app`.`shedlock` (
   `name` varchar(64) not null,
   `lock_until` datetime(3) not null,
   `locked_at` datetime(3) not null,
   `locked_by` varchar(255) not null,
   primary key (`name`)
 ) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
-alter table `shedlock` modify `name` varchar(64) character set utf8mb4 collate utf8mb4_bin not null;
-alter table `shedlock` add `lock_until` datetime(3) default '1970-01-02 00:00:00' not null;
-alter table `shedlock` add `locked_at` datetime(3) default '1970-01-02 00:00:00' not null;
-alter table `shedlock` add `locked_by` varchar(255) default '-' not null;
-create unique index `shedlock_name` on `shedlock` (`name`);
-update `shedlock` set `lock_until` = '1970-01-02 00:00:00' where `lock_until` is null;
-alter table `shedlock` modify `lock_until` datetime(3) not null;
-update `shedlock` set `locked_at` = '1970-01-02 00:00:00' where `locked_at` is null;
-alter table `shedlock` modify `locked_at` datetime(3) not null;
-update `shedlock` set `locked_by` = '-' where `locked_by` is null;
-alter table `shedlock` modify `locked_by` varchar(255) character set utf8mb4 collate utf8mb4_bin not null;

@@ -227,8 +227,8 @@ create table "SHEDLOCK" (
 ---- The table: drop
 drop table "SHEDLOCK";
 
----- The table: repair, each statement if the check of the table advises it
-create table "SHEDLOCK" (
+---- The table in a schema: create, as the check advises where it is missing
+create table "app"."SHEDLOCK" (
   "NAME" varchar2(64 char) not null,
   "LOCK_UNTIL" timestamp(3) not null,
   "LOCKED_AT" timestamp(3) not null,

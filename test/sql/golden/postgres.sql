@@ -274,23 +274,12 @@ update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "l
 ---- The table: drop
 drop table if exists "shedlock";
 
----- The table: repair, each statement if the check of the table advises it
+---- The table in a schema: create, as the check advises where it is missing
 create schema if not exists "app";
-create table if not exists "shedlock" (
+create table if not exists "app"."shedlock" (
   "name" varchar(64) not null,
   "lock_until" timestamp(3) not null,
   "locked_at" timestamp(3) not null,
   "locked_by" varchar(255) not null,
   primary key ("name")
 );
-alter table "shedlock" alter column "name" type varchar(64), alter column "name" set not null;
-alter table "shedlock" add "lock_until" timestamp(3) default '1970-01-02 00:00:00' not null;
-alter table "shedlock" add "locked_at" timestamp(3) default '1970-01-02 00:00:00' not null;
-alter table "shedlock" add "locked_by" varchar(255) default '-' not null;
-create unique index "shedlock_name" on "shedlock" ("name");
-update "shedlock" set "lock_until" = '1970-01-02 00:00:00' where "lock_until" is null;
-alter table "shedlock" alter column "lock_until" type timestamp(3), alter column "lock_until" set not null;
-update "shedlock" set "locked_at" = '1970-01-02 00:00:00' where "locked_at" is null;
-alter table "shedlock" alter column "locked_at" type timestamp(3), alter column "locked_at" set not null;
-update "shedlock" set "locked_by" = '-' where "locked_by" is null;
-alter table "shedlock" alter column "locked_by" type varchar(255), alter column "locked_by" set not null;

@@ -218,8 +218,8 @@ update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `l
 ---- The table: drop
 drop table if exists `shedlock`;
 
----- The table: repair, each statement if the check of the table advises it
-create table if not exists `shedlock` (
+---- The table in a schema: create, as the check advises where it is missing
+create table if not exists `app`.`shedlock` (
   `name` string(64) not null,
   `lock_until` timestamp not null,
   `locked_at` timestamp not null,

@@ -199,25 +199,11 @@ update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "l
 ---- The table: drop
 drop table if exists "shedlock";
 
----- The table: repair, each statement if the check of the table advises it
-create table if not exists "shedlock" (
+---- The table in a schema: create, as the check advises where it is missing
+create table if not exists "app"."shedlock" (
   "name" varchar(64) not null,
   "lock_until" datetime(3) not null,
   "locked_at" datetime(3) not null,
   "locked_by" varchar(255) not null,
   primary key ("name")
 );
-alter table "shedlock" add "lock_until" datetime(3) default '1970-01-02 00:00:00' not null;
-alter table "shedlock" add "locked_at" datetime(3) default '1970-01-02 00:00:00' not null;
-alter table "shedlock" add "locked_by" varchar(255) default '-' not null;
-create table if not exists "shedlock_new" (
-  "name" varchar(64) not null,
-  "lock_until" datetime(3) not null,
-  "locked_at" datetime(3) not null,
-  "locked_by" varchar(255) not null,
-  primary key ("name")
-);
-insert or replace into "shedlock_new" ("name", "lock_until", "locked_at", "locked_by") select "name", coalesce("lock_until", '1970-01-02 00:00:00'), coalesce("locked_at", '1970-01-02 00:00:00'), coalesce("locked_by", '-') from "shedlock" where "name" is not null order by "lock_until";
-drop table "shedlock";
-alter table "shedlock_new" rename to "shedlock";
-create unique index "shedlock_name" on "shedlock" ("name");

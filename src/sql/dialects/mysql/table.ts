@@ -16,8 +16,6 @@ export const mysqlTable: TableDialect = {
   // Binary, so that `Job`, `job` and `jób` are three locks. Both MySQL and MariaDB have utf8mb4_bin.
   tableOptions: 'engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin',
   collation: 'utf8mb4_bin',
-  alterColumn: (table, column, type) =>
-    `alter table ${table} modify ${column} ${type.replace(/^varchar.*/, '$& character set utf8mb4 collate utf8mb4_bin')} not null`,
   createSchema: (schema) => `create schema if not exists ${schema}`,
 
   describe: (schema, table) => {
@@ -52,7 +50,6 @@ export const mysqlTable: TableDialect = {
   // Not BINARY, which is padded with zero bytes, and then differs from the name. Without fractions, rounding could shorten the lease
   // by up to half a second. Tables of Java services have TIMESTAMP.
   types: { text: /^(var)?char|^varbinary|text/, time: /^(datetime|timestamp)\([3-6]\)/ },
-  notInKeys: /text/,
   doubtfulType: {
     pattern: /^timestamp/,
     why: 'which is right only as long as all sessions have one time zone without daylight saving, and ends in 2038',
@@ -60,11 +57,6 @@ export const mysqlTable: TableDialect = {
 
   schema: sql`database()`,
   grantee: GRANTEE,
-  timeZone: {
-    types: /^timestamp/,
-    value: sql`@@session.time_zone`,
-    set: (zone) => `set time_zone = '${zone}'`,
-  },
   // ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR
   denied: ['1044', '1142', '1143'],
   engineOf: (schema, table) => sql`

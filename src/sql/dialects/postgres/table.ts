@@ -23,14 +23,6 @@ export const postgresTable: TableDialect = {
   conditional: true,
   text: (length) => `varchar(${length})`,
   time: 'timestamp(3)',
-  alterColumn: (table, column, type, before) => {
-    // Converts to UTC whatever the session's time zone. Unlike `at time zone`, it has the same result when it is run twice: the
-    // seconds of a timestamp without a zone are counted as if it were UTC.
-    const using = /^timestamp.* with time zone/.test(before.type)
-      ? ` using to_timestamp(extract(epoch from ${column})) at time zone 'UTC'`
-      : ''
-    return `alter table ${table} alter column ${column} type ${type}${using}, alter column ${column} set not null`
-  },
   // `if not exists` checks before it creates the table, and fails on the unique index of pg_type if another session is faster.
   createTogether: (createTable) => {
     let quote = '$shedlock$'

@@ -5,7 +5,6 @@ export const sqliteTable: TableDialect = {
   conditional: true,
   text: (length) => `varchar(${length})`,
   time: 'datetime(3)',
-  alterColumn: 'copy',
 
   describe: (schema, table) => {
     const where = sql`coalesce(${schema}, 'main')`

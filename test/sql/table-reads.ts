@@ -1,0 +1,13 @@
+import type { Dialect } from '../../src/sql/dialects'
+import type { LockTableOptions } from '../../src/sql/names'
+import { parameter, type Sql } from '../../src/sql/sql'
+
+/** The statements that read what a table is. */
+export function tableReads({ table }: Dialect, { schema }: LockTableOptions = {}): Record<string, Sql> {
+  const { defaultSchema = parameter('schema'), describe, schemasOf, lockedByOthers } = table
+  return {
+    describe: describe(schema === undefined ? defaultSchema : parameter('schema'), parameter('table')),
+    ...(schemasOf && { schemasOf: schemasOf(parameter('table')) }),
+    ...(lockedByOthers && { lockedByOthers: lockedByOthers(parameter('schema'), parameter('table')) }),
+  }
+}
