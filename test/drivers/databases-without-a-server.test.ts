@@ -13,21 +13,14 @@ const TAKEN: Answer = { changed: 1 }
 /** Of a batch. */
 const outcome = (value: string): Answer => ({ rows: [{ outcome: value }] })
 
-type Type = readonly [column_type: string, max_length: number | null]
-/** Returns the rows of a catalog for the columns that the migration creates. */
-const columnsOf = (names: readonly string[], name: Type, time: Type, lockedBy: Type, unique_keys = 1) =>
-  [name, time, time, lockedBy].map(([column_type, max_length], index) => ({
-    ...{ column_name: names[index] ?? '', column_type, max_length, nullable: 0 },
-    unique_keys: index === 0 ? unique_keys : 0,
-  }))
-const NAMES = ['name', 'lock_until', 'locked_at', 'locked_by']
-const CAPITALS = NAMES.map((name) => name.toUpperCase())
+/** What the catalogue of Spanner says of the columns that the migration creates. */
+const SPANNER = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column_name) => ({
+  ...{ column_name, column_type: /by|name/.test(column_name) ? 'STRING(255)' : 'TIMESTAMP', nullable: 0 },
+  unique_keys: 1,
+}))
 
 /** What one driver is given and sends. */
 interface Driver {
-  /** Part of the statement that reads the table's columns. */
-  readonly catalog: string
-  readonly columns: ReturnType<typeof columnsOf>
   /** The answers to an acquisition, and how its statements are sent: a read and an update, or one batch. */
   readonly acquired?: readonly Answer[]
   readonly held?: Answer
@@ -47,8 +40,6 @@ interface Driver {
 
 const DRIVERS: Record<keyof typeof FAKE_CLIENTS, Driver> = {
   hana: {
-    catalog: 'sys.table_columns',
-    columns: columnsOf(CAPITALS, ['NVARCHAR', 64], ['TIMESTAMP', 27], ['NVARCHAR', 255]),
     by: [true, true],
     update: /^update "SHEDLOCK" set "LOCK_UNTIL" = case when "LOCK_UNTIL" > add_nano100\(/,
     retried: [301],
@@ -57,8 +48,6 @@ const DRIVERS: Record<keyof typeof FAKE_CLIENTS, Driver> = {
     synchronized: `SHEDLOCK: NAME nvarchar(64), LOCK_UNTIL timestamp, LOCKED_AT timestamp, LOCKED_BY nvarchar(255)`,
   },
   oracle: {
-    catalog: 'all_tab_columns',
-    columns: columnsOf(CAPITALS, ['VARCHAR2', 64], ['TIMESTAMP(3)', 0], ['VARCHAR2', 255], 2),
     by: [true, true],
     update: /^update "ANY"."SHEDLOCK" set "LOCK_UNTIL" = .* \+ numtodsinterval\(:1 \/ 1000, 'second'\)/,
     retried: ['ORA-00001', 'ORA-16000'],
@@ -66,8 +55,6 @@ const DRIVERS: Record<keyof typeof FAKE_CLIENTS, Driver> = {
     unanswered: ['ORA-03113'],
   },
   spanner: {
-    catalog: 'information_schema',
-    columns: columnsOf(NAMES, ['STRING(64)', 64], ['TIMESTAMP', null], ['STRING(255)', 255]),
     by: ['read', 'transaction'],
     update: /^update `shedlock` set .* interval @param0 millisecond\)/,
     retried: [10],
@@ -76,8 +63,6 @@ const DRIVERS: Record<keyof typeof FAKE_CLIENTS, Driver> = {
     synchronized: `shedlock: name string(64), lock_until timestamp, locked_at timestamp, locked_by string(255)`,
   },
   mssql: {
-    catalog: 'sys.columns',
-    columns: columnsOf(NAMES, ['nvarchar', 64], ['datetime2(3)', 7], ['nvarchar', 255]),
     acquired: [outcome('acquired')],
     held: outcome('held'),
     by: ['batch'],
@@ -89,17 +74,17 @@ const DRIVERS: Record<keyof typeof FAKE_CLIENTS, Driver> = {
   },
 }
 
-/** Connects TypeORM with a fake client that returns these answers in turn. */
+/** Connects TypeORM with a fake client that returns these answers in turn, and this one where a table's columns are read. */
 async function connect(
   name: keyof typeof FAKE_CLIENTS,
   answers: Answer[],
-  changeColumns: (columns: Driver['columns']) => readonly object[] = (all) => all,
+  columns: (text: string) => Answer = () => ({ rows: name === 'spanner' ? SPANNER : [] }),
 ) {
   const sent: Request[] = []
-  const { catalog, columns, synchronized } = DRIVERS[name]
+  const { synchronized } = DRIVERS[name]
   const dataSource = await new DataSource({
     ...FAKE_CLIENTS[name]((request) => {
-      if (request.text.includes(catalog)) return { rows: changeColumns(columns).map((each) => ({ ...each })) }
+      if (/information_schema|where 1 = 0$/.test(request.text)) return columns(request.text)
       sent.push(request)
       const answer = answers.shift()
       if (!answer) throw new Error(`Not expected: ${request.text}`)
@@ -163,21 +148,27 @@ describe.each(names)("TypeORM's driver for %s, with a fake client", (name) => {
     })
 })
 
-it('check() reports a SECONDDATE of SAP HANA, which would round the lease', async () => {
-  const { lock } = await connect('hana', [], (columns) =>
-    columns.map((each) =>
-      each.column_name === 'LOCK_UNTIL' ? { ...each, column_type: 'SECONDDATE' } : each,
-    ),
-  )
-  await expect(lock()).rejects.toMatchObject({ code: 'TABLE_MISMATCH' })
-})
-
-it('check() accepts the table of another Oracle user, whose keys it cannot read', async () => {
-  const { lock } = await connect('oracle', [FREE, TAKEN], (columns) =>
-    columns.map((each) => ({ ...each, unique_keys: null })),
-  )
-  expect(await lock()).toBeDefined()
-})
+it.each([
+  ['hana', 259, 260],
+  ['oracle', 'ORA-00942', 'ORA-00904'],
+  ['mssql', 208, 207],
+] as const)(
+  'a select shows which table or column %s lacks, or which privilege',
+  async (name, table, column) => {
+    const message = 'there is none'
+    const noTable = await connect(name, [], () => ({ code: table, message }))
+    await expect(noTable.lock()).rejects.toMatchObject({ code: 'TABLE_MISSING' })
+    const noColumn = await connect(name, [], (text) =>
+      /locked_by/i.test(text) ? { code: column, message } : FREE,
+    )
+    await expect(noColumn.lock()).rejects.toEqual(
+      lockError('TABLE_MISMATCH', /has no column 'locked_by' – add it as '.* not null'/i),
+    )
+    const denied = await connect(name, [FREE, FREE], () => DRIVERS[name].refusal)
+    const fix = [expect.stringMatching(/^grant select, insert, update on .*shedlock. to /i)]
+    expect(await denied.provider.table.check()).toMatchObject([{ code: 'PRIVILEGE_MISSING', fix }])
+  },
+)
 
 it('a connection of Oracle that broke is dropped from its pool', async () => {
   const { dataSource, lock } = await connect('oracle', [FREE, { code: 'ORA-03113', message: 'gone' }, TAKEN])
@@ -190,7 +181,7 @@ it('a connection of Oracle that broke is dropped from its pool', async () => {
 })
 
 it('create() sends a schema change to Spanner, unless the table exists', async () => {
-  const missing = await connect('spanner', [{ changed: 0 }, { changed: 0 }], () => [])
+  const missing = await connect('spanner', [{ changed: 0 }, { changed: 0 }], () => FREE)
   await missing.provider.table.create()
   expect(missing.sent.map(({ by }) => by)).toEqual(['schema', 'transaction'])
   const existing = await connect('spanner', [])

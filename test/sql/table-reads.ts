@@ -6,7 +6,9 @@ import { parameter, type Sql } from '../../src/sql/sql'
 export function tableReads({ table }: Dialect, { schema }: LockTableOptions = {}): Record<string, Sql> {
   const { defaultSchema = parameter('schema'), describe, schemasOf, lockedByOthers } = table
   return {
-    describe: describe(schema === undefined ? defaultSchema : parameter('schema'), parameter('table')),
+    ...(describe && {
+      describe: describe(schema === undefined ? defaultSchema : parameter('schema'), parameter('table')),
+    }),
     ...(schemasOf && { schemasOf: schemasOf(parameter('table')) }),
     ...(lockedByOthers && { lockedByOthers: lockedByOthers(parameter('schema'), parameter('table')) }),
   }

@@ -1,11 +1,11 @@
 import { LockError } from '../../core/internal'
 import type { Dialect } from '../dialects'
 import { checkColumn, unfitError } from '../database-errors'
-import { parameter } from '../sql'
+import { parameter, sql } from '../sql'
 import type { Attempt } from '../calls'
 import type { FoundTable, TableCheck } from '../lock-table'
 import { COLUMN, readFlag } from '../results'
-import type { SqlRow } from '../session'
+import { DriverError, type SqlRow } from '../session'
 import { COLUMNS, columnType, LENGTHS, tableDefinition } from './definition'
 import { foundIn, type LockColumn, type TableSql, title } from '../names'
 
@@ -68,15 +68,27 @@ const SCHEMAS_AT_MOST = 3
 /** What reads from the table's database. */
 type Reader = Pick<Attempt, 'query' | 'lockName' | 'ownSchema'>
 
-/** Reads the columns of the table; none if there is no such table. */
+/** Reads the columns of the table that it can; none if there is no such table. */
 export async function describeTable(
   reader: Reader,
-  { table: { describe, defaultSchema } }: Dialect,
-  { schema = reader.ownSchema, names: { tableName } }: TableSql,
+  { table: { describe, defaultSchema, absent = [] } }: Dialect,
+  table: TableSql,
 ): Promise<readonly SqlRow[]> {
+  const { schema = reader.ownSchema, names } = table
+  if (!describe) {
+    const found: SqlRow[] = []
+    for (const column of COLUMNS)
+      try {
+        await reader.query(sql`select ${table[column]} from ${table.table} where 1 = 0`, {})
+        found.push({ column_name: names.columnNames[column] })
+      } catch (error) {
+        if (!(error instanceof DriverError) || !absent.includes(error.code ?? '')) throw error
+      }
+    return found
+  }
   const where = schema === undefined ? defaultSchema : undefined
   const statement = describe(where ?? parameter('schema'), parameter('table'))
-  const rows = await reader.query(statement, { schema: schema ?? null, table: tableName })
+  const rows = await reader.query(statement, { schema: schema ?? null, table: names.tableName })
   checkColumn('column_name', rows)
   return rows
 }
@@ -159,22 +171,22 @@ export async function findTable(
   const { lockName } = reader
   const described = await describeTable(reader, dialect, table)
   const [column] = described
-  const sql = column && foundIn(dialect, table, column['table_schema'])
+  const found = column && foundIn(dialect, table, column['table_schema'])
   const elsewhere = described.length === 0 && searches ? await otherSchemas(reader, dialect, table) : []
   if (described.some((row) => readFlag(row, COLUMN.autocommit) === false))
-    return { sql, problem: unfitError(1, lockName, cause) }
+    return { sql: found, problem: unfitError(1, lockName, cause) }
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
   const fatal = tableFindings(dialect, table, described, elsewhere).find(isFatal)
-  if (!fatal) return { sql }
+  if (!fatal) return { sql: found }
   const code = fatal.code === 'TABLE_MISSING' ? 'TABLE_MISSING' : 'TABLE_MISMATCH'
-  return { sql, problem: new LockError(code, fatal.message, { lockName, cause }) }
+  return { sql: found, problem: new LockError(code, fatal.message, { lockName, cause }) }
 }
 
 /** Returns the check of a table before its first lock. */
 export function tableCheck(dialect: Dialect): TableCheck {
-  const { schema, denied } = dialect.table
+  const { schema, denied, describe } = dialect.table
   const find: TableCheck['find'] = (attempt, table, cause) => findTable(attempt, dialect, table, cause)
-  return { dependsOnSession: schema !== undefined, find, denied }
+  return { dependsOnSession: describe !== undefined && schema !== undefined, find, denied }
 }
 
 /**
@@ -249,14 +261,14 @@ function columnFindings(dialect: Dialect, table: TableSql, column: LockColumn, r
     findings.push(finding(code, severity, message))
   }
 
-  const doubt = dialect.table.doubtfulType
-  if (!dialect.table.types[LENGTHS[column] === undefined ? 'time' : 'text'].test(type))
+  const { types, doubtfulType: doubt } = dialect.table
+  if (types && !types[LENGTHS[column] === undefined ? 'time' : 'text'].test(type))
     add('COLUMN_TYPE', 'error', `has type ${type}, with which two callers could hold one lock`)
   else if (doubt?.pattern.test(type)) add('COLUMN_TYPE', 'warning', `has type ${type}, ${doubt.why}`)
 
   const length = toNumber(row['max_length'])
   const needed = LENGTHS[column] ?? 0
-  // SQL Server reports -1 for varchar(max).
+  // PostgreSQL reports -1 for timestamp(3).
   if (length !== undefined && length > 0 && length < needed)
     add('COLUMN_TOO_SHORT', 'error', `holds ${length} characters but needs ${needed}`)
   // Only a warning for `lock_until`, because each statement of a lock sets it.

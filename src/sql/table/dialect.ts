@@ -27,9 +27,10 @@ export interface TableDialect {
    * Reads the columns of the table as rows of `column_name` and `column_type`; and, if it can, `max_length` in characters,
    * `nullable` (1 or 0), `unique_keys` (how many unique indexes are on this column alone), `on_update` (1: each update of the row
    * changes it), `autocommit` (0: this session does not commit by itself) and `table_schema` (if an unnamed schema can be one of
-   * several). Binds `schema` and `table`.
+   * several). Binds `schema` and `table`. Default, where no catalogue was ever read: each column is selected, and nothing else is
+   * known of it.
    */
-  readonly describe: (schema: Sql, table: Sql) => Sql
+  readonly describe?: (schema: Sql, table: Sql) => Sql
   /**
    * Reads what the table is and what others added to it, as far as it may affect locks: rows of `what`, a key of `OBSTACLES`, and
    * `name`. Binds as `describe` does.
@@ -42,8 +43,10 @@ export interface TableDialect {
   readonly lockedByOthers?: (schema: Sql, table: Sql) => Sql
   /** Finds the schemas in which this user sees such a table, as rows of `table_schema`, if a database contains schemas. */
   readonly schemasOf?: (table: Sql) => Sql
+  /** Without `describe`: the native codes of errors for a table or a column that does not exist. */
+  readonly absent?: readonly string[]
   /** The types with which the lock is correct; with any other, two callers could hold it. */
-  readonly types: { readonly text: RegExp; readonly time: RegExp }
+  readonly types?: { readonly text: RegExp; readonly time: RegExp } | undefined
   /** Types that are correct only under a condition. */
   readonly doubtfulType?: { readonly pattern: RegExp; readonly why: string }
 

@@ -46,7 +46,7 @@ async function allFindings(asked: Inspected): Promise<TableFinding[]> {
   let found: TableFinding[] = []
   // What comes after names the schema in which the table was found, because the session may find another one.
   let inspected = asked
-  const refused = await refusal(asked, 'to describe', async () => {
+  const refused = await refusal(asked, dialect.table.describe ? 'to describe' : 'select on', async () => {
     const described = await describeTable(attempt, dialect, table)
     inspected = { ...asked, table: foundIn(dialect, table, described[0]?.['table_schema']) }
     const elsewhere = described.length === 0 ? await otherSchemas(attempt, dialect, table) : []

@@ -28,7 +28,7 @@ export async function readPlace(
   const { names } = table
   const location = sql`select ${database} as place_database, ${schema} as place_schema ${dialect.from ?? raw('')}`
   const [here = {}] = await attempt.query(location, {})
-  const [column] = await describeTable(attempt, dialect, table)
+  const [column] = dialect.table.describe ? await describeTable(attempt, dialect, table) : []
   const [ownDatabase, ownSchema] = Object.values(here)
   return {
     dialect: dialect.name,

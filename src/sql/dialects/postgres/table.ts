@@ -19,6 +19,8 @@ const ownTable = (schema: Sql, table: Sql): Sql => sql`(
     where to_regclass(quote_ident(shedlock_schemas.schema) || '.' || quote_ident(${table}::text)) is not null
     order by position limit 1)`
 
+type Reading = (schema: Sql, table: Sql) => Sql
+
 export const postgresTable: TableDialect = {
   conditional: true,
   text: (length) => `varchar(${length})`,
@@ -144,7 +146,7 @@ export const postgresTable: TableDialect = {
  * @param oid finds the table
  * @param uniqueKeys how many unique indexes are on attribute `a` alone
  */
-export function describeColumns(oid: TableDialect['describe'], uniqueKeys: Sql): TableDialect['describe'] {
+export function describeColumns(oid: Reading, uniqueKeys: Sql): Reading {
   return (schema, table) => sql`
     select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type,
       nullif(a.atttypmod, -1) - 4 as max_length, case when a.attnotnull then 0 else 1 end as nullable,
