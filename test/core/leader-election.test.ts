@@ -174,10 +174,10 @@ it.each([
 ])('a candidate waits %s before it tries again', async (_, lockAtMostFor, interval, pause) => {
   jest.useFakeTimers()
   let asked = 0
-  const provider = providerOf(() => {
-    asked++
-    return Promise.reject(new LockError('TIMEOUT', 'no answer'))
-  })
+  // Without a pause, nothing else would ever have its turn.
+  const provider = providerOf(() =>
+    asked++ < 2 ? Promise.reject(new LockError('TIMEOUT', 'no answer')) : new Promise(() => undefined),
+  )
   const election = leaderElection(provider, { name: 'leader', lockAtMostFor, interval }, doNothing)
   await jest.advanceTimersByTimeAsync(pause - 1)
   expect(asked).toBe(1)
