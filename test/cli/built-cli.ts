@@ -7,6 +7,10 @@ import { Worker } from 'node:worker_threads'
 import { afterAll } from '@jest/globals'
 import { root } from '../project'
 
+/** What is built: Jest reads here on which files the tests of the command line depend. */
+// oxlint-disable-next-line typescript/consistent-type-imports
+export type Source = typeof import('../../src/cli/main')
+
 export interface Finished {
   readonly status: number | null
   readonly stdout: string
