@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { LockError } from '../../src/core/internal'
 import { dialects, DriverError, type SqlClient, SqlLockProvider } from '../../src/sql/internal'
 import { Crowded, FAILURES, LostRace, type FailureKind } from '../../src/sql/failures'
 import { LIMIT, SECOND, settle, useVirtualTime } from './on-virtual-time'
@@ -18,10 +19,40 @@ const FAULTS: Readonly<Record<FailureKind, () => Promise<never>>> = {
   unanswered: () => Promise.reject(new DriverError(undefined, 'ECONNRESET')),
   'given-up': () => TIMES_OUT,
   unreplicated: () => Promise.reject(new DriverError('NOT_REPLICATED', 'no standby')),
-  joined: () => Promise.reject(new DriverError('JOINED_TRANSACTION', 'an open transaction')),
+  joined: () => Promise.reject(new DriverError('JOINED_TRANSACTION', 'begun by the app')),
   refused: () => Promise.reject(new DriverError('SQLITE_FULL', 'disk full')),
 }
 const KINDS = Object.keys(FAILURES) as FailureKind[]
+
+/**
+ * What is seen of each: whether a write and a read are sent again, and after which pauses; what becomes of sessions that can be ended,
+ * and of others; what the caller is told, also if there was a conflict before, and silence after it; and whether a client that has
+ * become unusable is asked.
+ */
+const SEEN: Readonly<Record<FailureKind, readonly unknown[]>> = {
+  conflict: ['again', 'again', 'short', 'release', 'release', 'too busy', 'the conflict', false],
+  'read-only': ['again', 'again', 'growing', 'end', 'leave and release', 'accept writes', 'it', false],
+  unprepared: ['again', 'again', 'growing', 'end', 'release', 'too busy', 'the conflict', false],
+  'no-connection': ['again', 'again', 'growing', '', '', 'failed, before', 'it', true],
+  'no-room': ['again', 'again', 'growing', '', '', 'too busy', 'it', true],
+  'pool-exhausted': ['again', 'again', 'growing', '', '', 'did not answer', 'it', true],
+  crowded: ['once', 'once', 'few', '', '', 'was not sent', 'the conflict', false],
+  unanswered: [
+    'once',
+    'again',
+    'growing',
+    'end and release',
+    'release',
+    'without an answer',
+    'the conflict',
+    true,
+  ],
+  'given-up': ['once', 'again', 'few', 'end and release', 'release', 'did not answer', 'the conflict', true],
+  unreplicated: ['once', 'again', 'growing', 'release', 'release', 'answered', 'the conflict', true],
+  joined: ['again', 'again', 'growing', 'end', 'release', 'open transaction', 'it', false],
+  // The table is looked at, too.
+  refused: ['once', 'again', 'few', 'release', 'release', 'answered', 'it', false],
+}
 
 interface GivenSession {
   /** The lines of the sources that asked for it. */
@@ -35,6 +66,7 @@ let given: GivenSession[]
 let isFaulty: (step: string) => boolean
 let fault: () => Promise<never>
 let canEnd: boolean
+let unusable: LockError | undefined
 
 /** Fails at one step: when a session is opened, or when a statement is sent. */
 const client: SqlClient = {
@@ -59,6 +91,7 @@ const client: SqlClient = {
     }
   },
   leave: () => Promise.resolve(given.at(-1)?.ways.push('leave')),
+  unusable: () => unusable,
 }
 
 /** The first lines of a stack that are under src, as `sql/calls.ts:12`. */
@@ -109,5 +142,50 @@ describe.each(KINDS)('after the failure "%s"', (kind) => {
     )
     expect([...new Set(lines)]).toEqual([])
     expect(given.length).toBeGreaterThan(4)
+  })
+  it('is handled as it should be, in each column of the table', async () => {
+    const provider = new SqlLockProvider(client, dialects.sqlite, { timeLimit: LIMIT })
+    const lock = await provider.lock(job)
+    const isBefore = ['no-connection', 'no-room', 'pool-exhausted', 'crowded'].includes(kind)
+    let asked: number[] = []
+    /** Lets a call fail again and again, at last for ever. */
+    const failing = async (step: string, call?: () => Promise<unknown>, ...faults: FailureKind[]) => {
+      asked = []
+      isFaulty = (current) => {
+        if (current !== (isBefore ? 'connect' : step)) return false
+        fault = FAULTS[faults[asked.length] ?? faults.at(-1) ?? kind]
+        return asked.push(performance.now()) > 0
+      }
+      const ended = Promise.resolve(call?.()).then(() => 'none', String)
+      return settle(
+        ended.finally(() => (isFaulty = () => false)),
+        2 * LIMIT,
+      )
+    }
+    const read = () => lock?.fencingToken() ?? Promise.resolve()
+    const waysOf = async (ends: boolean) => {
+      canEnd = ends
+      given = []
+      for (let count = 0; count < 12; count += asked.length) await failing('read', read)
+      // Late answers arrive.
+      await jest.advanceTimersByTimeAsync(60 * SECOND)
+      return [...new Set(given.flatMap(({ ways }) => ways))].sort().join(' and ')
+    }
+    const ways = [await waysOf(true), await waysOf(false)]
+    const told = await failing('read', read)
+    const [, , , fourth = 0, fifth = 0] = asked
+    const pauses = fifth === 0 ? 'few' : fifth - fourth > 16 ? 'growing' : 'short'
+    const reads = asked.length > 1 ? 'again' : 'once'
+    const last = await failing('read', read, 'conflict', kind, 'given-up')
+    unusable = new LockError('INVALID_CLIENT', 'destroyed')
+    const isAsked = (await failing('read', read)).includes('destroyed')
+    unusable = undefined
+    await failing('write', () => provider.lock({ ...job, name: 'new' }))
+    const writes = asked.length > 1 ? 'again' : 'once'
+    await settle(provider.drain('10s'), 10 * SECOND)
+    const words = String(SEEN[kind][5])
+    const says = told.includes(words) ? words : told
+    const after = last.includes('was faster') ? 'the conflict' : 'it'
+    expect([writes, reads, pauses, ...ways, says, after, isAsked]).toEqual(SEEN[kind])
   })
 })
