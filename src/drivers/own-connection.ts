@@ -31,7 +31,7 @@ export async function opened<
   Connection extends { on?(event: 'error' | 'end', listener: () => void): unknown },
 >(
   connection: Connection,
-  connect: () => Promise<void>,
+  connect: () => Promise<unknown>,
   { wire, close, end }: Closing,
 ): Promise<OpenConnection<Connection>> {
   let isOpen = true

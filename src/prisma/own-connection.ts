@@ -1,6 +1,7 @@
 import { optionError } from '../core/internal'
 import {
   drivers,
+  opened,
   openPgClient,
   runOnPg,
   sqlClient,
@@ -69,15 +70,18 @@ export function anAdapter(adapter: { readonly adapterName: string }, option: str
 function adapterOpener(adapter: AdapterFactoryLike, dialect: DialectName): SqlClient['open'] {
   const own = sqlClient(driverOf(dialect), {
     connect: async () => {
-      const connection = await adapter.connect?.()
-      if (!connection) throw new Error('the adapter opened no connection')
-      const raw = rawClientOf(connection)
-      return {
-        run: (...statement) => runRaw(raw, ...statement),
-        release: () => connection.dispose(),
+      const connecting = adapter.connect?.() ?? Promise.reject(new Error('the adapter opens no connection'))
+      const raw = connecting.then(rawClientOf)
+      const close = async () => (await connecting).dispose()
+      // A pool of mariadb connects only now, and asks a server that refuses it for longer than a lock waits.
+      const connect = () => raw.then((client) => client.$queryRawUnsafe('select 1'))
+      const { release, end } = await opened({}, connect, {
+        wire: {},
+        close,
         // A pool may wait for the answer that does not come.
-        end: () => void connection.dispose().catch(() => undefined),
-      }
+        end: () => void close().catch(() => undefined),
+      })
+      return { run: async (...statement) => runRaw(await raw, ...statement), release, end }
     },
   })
   return () => own.connect()

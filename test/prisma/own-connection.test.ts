@@ -37,6 +37,17 @@ describeBackends(backends)('locks of Prisma on $name', (backend) => {
     else await (await provider.lock(job))?.unlock()
   })
 
+  it('are those of the client while an adapter for them opens none', async () => {
+    const { prisma, database } = await openPrisma(backend)
+    // mariadb asks again and again, for longer than a lock waits.
+    const adapter = await database.ownAdapter({ port: 1 })
+    const provider = prismaLockProvider(prisma, { adapter })
+    const lock = await provider.lock(job)
+    expect(lock).toBeDefined()
+    await lock?.unlock()
+    await provider.drain()
+  })
+
   it('refuse an adapter that is none', async () => {
     const { prisma } = await openPrisma(backend)
     expect(() => prismaLockProvider(prisma, { adapter: 'pg' as never })).toThrow(
