@@ -61,7 +61,7 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
     findings.push(await clock(dialect, attempt))
     findings.push(...(await settings(dialect, attempt)))
   } finally {
-    await attempt.release()
+    await attempt.giveBack()
   }
   return findings
 }

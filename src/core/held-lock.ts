@@ -176,11 +176,11 @@ export class HeldLock implements Lock {
     const { outcome, error } = parseOptions(options, parsers, 'options of unlock()', this.name)
     if (error !== undefined && outcome !== 'failed')
       throw optionError('error', "left out, or passed with outcome: 'failed'", this.name)
-    await this.release(outcome, error)
+    await this.end(outcome, error)
   }
 
-  /** Does what `unlock` does, without checking its options. */
-  async release(...end: Partial<Parameters<Acquisition['unlock']>>): Promise<void> {
+  /** Ends the lock as `unlock` does, without checking its options. */
+  async end(...end: Partial<Parameters<Acquisition['unlock']>>): Promise<void> {
     // If the lease ended while the process was blocked, that loss has not been reported yet.
     if (this.#report) this.#loseIfOver()
     this.#endWith({ code: 'NOT_LOCKED', why: 'it was released' })
@@ -197,7 +197,7 @@ export class HeldLock implements Lock {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch((error: unknown) => {
+    await this.end().catch((error: unknown) => {
       warn(unreleasedError(this.name, error))
     })
   }

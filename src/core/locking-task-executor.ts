@@ -150,7 +150,7 @@ export class LockingTaskExecutor {
       const duration = time.now() - started
       notify(this.#listeners, 'onTaskFinished', { ...event, duration, ...end })
       this.#held.delete(lock)
-      await this.#release(lock, event, end)
+      await this.#end(lock, event, end)
     }
   }
 
@@ -182,14 +182,14 @@ export class LockingTaskExecutor {
     }
   }
 
-  /** Releases the lock. A failure changes neither the task's outcome nor the expiry of the lock. */
-  async #release(
+  /** Ends the lock. A failure changes neither the task's outcome nor the expiry of the lock. */
+  async #end(
     lock: HeldLock,
     event: LockEvent,
     { outcome, error: why }: Pick<TaskFinishedEvent, 'outcome' | 'error'>,
   ): Promise<void> {
     try {
-      await lock.release(outcome, why)
+      await lock.end(outcome, why)
     } catch (error) {
       notify(this.#listeners, 'onUnlockFailed', { ...event, error })
       if (!hasListeners(this.#listeners, 'onUnlockFailed')) warn(unreleasedError(event.name, error))

@@ -29,7 +29,7 @@ export interface DatabaseCall<T> {
    * Returns whether it would make no difference now if the request were executed twice. It is then repeated even if it may have been
    * executed. Default: no.
    */
-  readonly isIdempotent?: () => boolean
+  readonly isHarmless?: () => boolean
   /** What is left of the lock's lease, in milliseconds; when it is over, the call is useless. */
   readonly leaseLeft?: number
   /** Who goes first if many calls wait for a session. Default: an acquisition. */
@@ -124,7 +124,7 @@ export class Attempt {
     const session = this.#session
     if (this.isGivenUp || !session) {
       // A session that arrives too late goes back at once.
-      await this.release()
+      await this.giveBack()
       throw new DriverError(undefined, 'the attempt was given up before the statement was sent', false)
     }
     this.#sent = time.now()
@@ -138,7 +138,7 @@ export class Attempt {
   }
 
   /** Returns the session to its pool. Call it when no statement is under way. Never rejects, so that the first error is reported. */
-  async release(): Promise<void> {
+  async giveBack(): Promise<void> {
     const session = this.#session
     this.#session = undefined
     try {
@@ -151,7 +151,7 @@ export class Attempt {
   /** Closes the connection if that is possible: otherwise it goes back to its pool. Never rejects. */
   async end(): Promise<void> {
     const session = this.#session
-    if (!session?.end) return this.release()
+    if (!session?.end) return this.giveBack()
     this.#session = undefined
     try {
       await session.end()
@@ -172,10 +172,10 @@ export class Attempt {
   }
 
   /** Does with the session what the failure of its statement calls for. Never rejects. */
-  async handOver(session: Handling['session'], mayEndSilent: () => boolean): Promise<void> {
+  async handOver(session: Handling['session'], takeSilentEnd: () => boolean): Promise<void> {
     if (session === 'leave') await this.leave()
-    else if (session === 'end' || (session === 'end sparingly' && mayEndSilent())) await this.end()
-    else await this.release()
+    else if (session === 'end' || (session === 'end sparingly' && takeSilentEnd())) await this.end()
+    else await this.giveBack()
   }
 
   /**
@@ -185,13 +185,13 @@ export class Attempt {
    *
    * @returns the statement that is still under way
    */
-  giveUp(mayEndSilent: () => boolean): Promise<unknown> | undefined {
+  giveUp(takeSilentEnd: () => boolean): Promise<unknown> | undefined {
     this.isGivenUp = true
     // It is being opened, or goes back already.
     if (!this.#session) return undefined
     const endSilent = (): boolean => {
       // Counts the silence even if the session cannot be ended.
-      if (!this.#session || !mayEndSilent() || !this.#session.end) return false
+      if (!this.#session || !takeSilentEnd() || !this.#session.end) return false
       void this.end()
       this.#cancel(new DriverError(undefined, 'the session was ended, because no answer arrived'))
       return true
@@ -202,7 +202,7 @@ export class Attempt {
     const cancel = left > 0 ? time.after(left, endSilent, false) : undefined
     return this.#answered.then(() => {
       cancel?.()
-      return this.release()
+      return this.giveBack()
     })
   }
 }
@@ -227,7 +227,7 @@ function intervalBefore(repeat: number, interval: Handling['interval'], paused: 
 
 /**
  * Repeats a call until it is answered, fails for good, or runs out of time. A call that was certainly not executed is repeated, so that
- * a restart of the server loses no job. While it is idempotent, it is also repeated without an answer: its first attempt gets half of
+ * a restart of the server loses no job. While that would be harmless, it is also repeated without an answer: its first attempt gets half of
  * the time, and the second one the rest, on another connection.
  *
  * @throws LockError `TIMEOUT`, `DATABASE_ERROR`, why the client is `unusable`, or that of the attempt; DriverError for a server error
@@ -255,7 +255,7 @@ export async function callDatabase<T>(
     if (handling.explains) explanation = result
     if (kind === 'given-up') share.isLast = true
     const isRepeated =
-      handling.repeat === 'always' || (handling.repeat === 'if harmless' && call.isIdempotent?.() === true)
+      handling.repeat === 'always' || (handling.repeat === 'if harmless' && call.isHarmless?.() === true)
     // The server let it wait for what is in the way. An attempt that is cut short there would cost its session.
     share.least = Math.max(share.least, shortest + Math.min(LONGEST_WAIT, waited))
     do {
@@ -268,7 +268,7 @@ export async function callDatabase<T>(
       }
       await sleep(interval)
       paused += interval
-    } while (kind === 'read-only' && !database.pool.mayLeave() && ++repeat)
+    } while (kind === 'read-only' && !database.pool.takeLeave() && ++repeat)
   }
 }
 
@@ -276,7 +276,7 @@ export async function callDatabase<T>(
 interface Share {
   /** How many milliseconds it needs: without them it does not begin. */
   least: number
-  /** Whether it may take what is left. Otherwise it is given up after half of it, as long as the call is idempotent then. */
+  /** Whether it may take what is left. Otherwise it is given up after half of it, if a repeat would be harmless then. */
   isLast: boolean
   /** Whether the process waits for it before it ends. Default: yes. */
   readonly keepsAlive?: boolean
@@ -312,21 +312,21 @@ export async function attemptWithin<T>(
     : undefined
   const attempt = new Attempt(client, dialect, lockName, isInTheWay, sessions.connect.bind(sessions, turn))
   const row = `${database.tableKey} ${lockName}`
-  const mayEndSilent = (): boolean => pool.mayEndSilent(row)
+  const takeSilentEnd = (): boolean => pool.takeSilentEnd(row)
   const begun = time.now()
   const work = async (): Promise<T | Failure> => {
     let isConflict = false
     try {
       const value = await call.attempt(attempt)
       if (attempt.hasWritten) pool.forgive(row)
-      await attempt.release()
+      await attempt.giveBack()
       return value
     } catch (error) {
       const kind = failureKind(dialect, error)
       isConflict = kind === 'conflict'
       const waited = isConflict ? time.now() - begun : undefined
       // Otherwise the session belongs to `giveUp`.
-      if (!attempt.isGivenUp) await attempt.handOver(FAILURES[kind].session, mayEndSilent)
+      if (!attempt.isGivenUp) await attempt.handOver(FAILURES[kind].session, takeSilentEnd)
       return new Failure(kind, error, undefined, waited)
     } finally {
       sessions.endTurn(turn, time.now() - begun, isConflict)
@@ -338,13 +338,13 @@ export async function attemptWithin<T>(
   const late = (): Error => new NoAnswer(time.now() - begun)
   try {
     return await deadline.wait(answer, late, spare, keepsAlive).catch((error: unknown) => {
-      if (isLast || call.isIdempotent?.()) throw error
+      if (isLast || call.isHarmless?.()) throw error
       return deadline.wait(answer, late, 0, keepsAlive)
     })
   } catch (error) {
     // Nobody waits for it any more.
     sessions.endTurn(turn)
-    return new Failure('given-up', error, attempt.giveUp(mayEndSilent))
+    return new Failure('given-up', error, attempt.giveUp(takeSilentEnd))
   }
 }
 

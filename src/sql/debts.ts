@@ -59,13 +59,13 @@ class Settlement implements PendingRelease {
 
   constructor(
     private readonly debt: Debt,
-    private readonly creditors: readonly Debts[],
+    private readonly debtors: readonly Debts[],
     private readonly pool: Pool,
   ) {
     const { write, timeLimit } = debt
     // Do not wait for the write to fail: with a dead connection that may take a quarter of an hour. A drain does not wait at all.
-    if (write && write.effect !== 'lost' && creditors.every(({ isOpen }) => isOpen)) this.due += timeLimit
-    for (const creditor of creditors) creditor.add(this)
+    if (write && write.effect !== 'lost' && debtors.every(({ isOpen }) => isOpen)) this.due += timeLimit
+    for (const debtor of debtors) debtor.add(this)
     pool.add(this)
     void write?.answered.then(() => {
       if (write.effect === 'nothing') this.drop()
@@ -82,19 +82,19 @@ class Settlement implements PendingRelease {
 
   drop(): void {
     this.pool.delete(this)
-    for (const creditor of this.creditors) creditor.delete(this)
+    for (const debtor of this.debtors) debtor.delete(this)
   }
 
   async send(): Promise<boolean> {
     const { write, lease, timeLimit, release } = this.debt
     // Read this before the attempt: the statement that acquires the row may arrive, and be answered, while this release waits.
     const effect = write ? write.effect : 'acquired'
-    const limit = Math.min(timeLimit, ...this.creditors.map((creditor) => creditor.leftForAttempts()))
+    const limit = Math.min(timeLimit, ...this.debtors.map((debtor) => debtor.leftForAttempts()))
     if (limit <= 0) return false
     const changed = await release(limit)
     const isAnswered = !(changed instanceof Failure)
     if (isAnswered) {
-      const isDrained = this.#notFound > 0 && this.creditors.some((creditor) => !creditor.isOpen)
+      const isDrained = this.#notFound > 0 && this.debtors.some((debtor) => !debtor.isOpen)
       if (changed > 0 || effect === 'acquired' || (effect === 'lost' && isDrained)) this.drop()
       else this.#tryLater(write?.effect !== effect)
     } else if (changed.underWay) this.#isSilent(changed.underWay)
@@ -140,9 +140,9 @@ export class Debts {
 
   constructor(private readonly pool: Pool) {}
 
-  /** Adds a debt to those of several creditors, unless one of them is closed. */
-  static owe(debt: Debt, creditors: readonly Debts[], pool: Pool): void {
-    if (creditors.every((creditor) => !creditor.#isClosed)) new Settlement(debt, creditors, pool)
+  /** Adds a debt to those of several debtors, unless one of them is closed. */
+  static owe(debt: Debt, debtors: readonly Debts[], pool: Pool): void {
+    if (debtors.every((debtor) => !debtor.#isClosed)) new Settlement(debt, debtors, pool)
   }
 
   /** Notes that an acquisition begins. Until it ends, a drain waits for it, because it may leave a debt. */

@@ -46,10 +46,10 @@ export class LockRow implements Acquisition {
   /** Whether `locked_at` is a slot, which can be acquired again if the task never started. */
   #hasSlot = false
 
-  /** @param creditors those whose drain settles the debts of this acquisition */
+  /** @param debtors those whose drain settles the debts of this acquisition */
   constructor(
     readonly table: LockTable,
-    private readonly creditors: readonly Debts[],
+    private readonly debtors: readonly Debts[],
     readonly name: string,
     readonly lockedBy: string,
     private readonly recordMessages = false,
@@ -146,7 +146,7 @@ export class LockRow implements Acquisition {
       await this.table.call({
         lockName: this.name,
         precedence: 'release',
-        isIdempotent: () => true,
+        isHarmless: () => true,
         attempt: release,
       })
     } catch (error) {
@@ -158,8 +158,8 @@ export class LockRow implements Acquisition {
   }
 
   async #acquire({ lockAtMostFor, slot, untilSucceeded }: RowRequest, kind?: 'pause'): Promise<StepResult> {
-    const { name, lockedBy, table, creditors } = this
-    for (const creditor of creditors) creditor.begin()
+    const { name, lockedBy, table, debtors } = this
+    for (const debtor of debtors) debtor.begin()
     this.#longest = lockAtMostFor
     // No spread, here or in a release, because it is 60 times as slow in V8. `#acquireAgain` runs rarely enough for it.
     const values = { name, lockedBy, lockAtMostFor, slot }
@@ -198,15 +198,15 @@ export class LockRow implements Acquisition {
     const release = async (late: Attempt) => this.#checked(late, await this.#release(late))
     // Reads are repeated. But there is at most one write without an answer for each acquisition, because a second one could arrive
     // after the release, and acquire the row again.
-    const isIdempotent = (): boolean =>
+    const isHarmless = (): boolean =>
       latest?.isConnected === true && (write === undefined || write.effect === 'nothing')
     try {
-      return await table.call({ lockName: name, isIdempotent, attempt }, 'right')
+      return await table.call({ lockName: name, isHarmless, attempt }, 'right')
     } catch (error) {
       if (write && write.effect !== 'nothing') this.#owe(lockAtMostFor + table.timeLimit, release, write)
       throw error
     } finally {
-      for (const creditor of creditors) creditor.end()
+      for (const debtor of debtors) debtor.end()
     }
   }
 
@@ -248,12 +248,12 @@ export class LockRow implements Acquisition {
 
   /** Leaves the row to be released in the background. @param longest how long the row may be held */
   #owe(longest: number, attempt: DatabaseCall<number>['attempt'], write?: Write): void {
-    const { table, name, creditors } = this
+    const { table, name, debtors } = this
     const { timeLimit, pool } = table
     const call: DatabaseCall<number> = { lockName: name, precedence: 'release', attempt }
     const release = (limit: number) =>
       attemptWithin(table, call, new Deadline(limit), { least: 0, isLast: true, keepsAlive: false })
-    Debts.owe({ lease: new Lease(longest), write, timeLimit, release }, creditors, pool)
+    Debts.owe({ lease: new Lease(longest), write, timeLimit, release }, debtors, pool)
   }
 
   /** Limits a call to what is left of the lease, because afterwards it is useless. */
@@ -263,7 +263,7 @@ export class LockRow implements Acquisition {
       lockName: this.name,
       leaseLeft,
       precedence: 'held',
-      isIdempotent: () => true,
+      isHarmless: () => true,
       attempt,
     })
   }

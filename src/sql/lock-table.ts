@@ -126,7 +126,7 @@ export class LockTable implements Database {
   /** Finds the table, and checks it. @returns why the lock cannot be kept in this table */
   #check(deadline: Deadline, lockName: string | undefined, cause?: unknown): Promise<LockError | undefined> {
     const attempt = (current: Attempt) => this.#find(current, cause)
-    return callDatabase(this, { lockName, isIdempotent: () => true, attempt }, deadline)
+    return callDatabase(this, { lockName, isHarmless: () => true, attempt }, deadline)
   }
 
   async #find(attempt: Attempt, cause: unknown): Promise<LockError | undefined> {
@@ -169,6 +169,6 @@ export class LockTable implements Database {
   /** Reads rows. Errors name the lock, if the values contain its name. */
   read(which: 'list' | 'find', values: LockValues = {}): Promise<readonly SqlRow[]> {
     const attempt = (current: Attempt) => current.query(this.statements[which], values)
-    return this.call({ lockName: values.name, isIdempotent: () => true, attempt })
+    return this.call({ lockName: values.name, isHarmless: () => true, attempt })
   }
 }

@@ -116,7 +116,7 @@ export function lockTableNames(
 }
 
 /**
- * Fills in the defaults, parsers the names and quotes them.
+ * Fills in the defaults, checks the names and quotes them.
  *
  * @throws LockError `INVALID_CONFIGURATION` for a name that the dialect does not allow, or that is used twice
  */

@@ -14,7 +14,7 @@ class Allowance {
     private readonly interval: number,
   ) {}
 
-  allow(): boolean {
+  take(): boolean {
     const now = time.now()
     this.used = Math.max(0, this.used - (now - this.#since) / this.interval)
     this.#since = now
@@ -77,16 +77,16 @@ export class Pool {
   }
 
   /** Counts a session that gave no answer to a statement for this row. @returns whether it may be ended */
-  mayEndSilent(row: string): boolean {
+  takeSilentEnd(row: string): boolean {
     const ofRow = this.#silentOfRow.get(row) ?? 0
-    if (ofRow >= 10 || !this.#silent.allow()) return false
+    if (ofRow >= 10 || !this.#silent.take()) return false
     this.#silentOfRow.set(row, ofRow + 1)
     return true
   }
 
   /** Returns whether a call may be repeated on a server that accepted no writes, which costs one more session. */
-  mayLeave(): boolean {
-    return this.#readOnly.allow()
+  takeLeave(): boolean {
+    return this.#readOnly.take()
   }
 
   /** Notes that a write has changed this row. */

@@ -192,8 +192,8 @@ export class SqlLockProvider extends LockProvider {
   #row(name: string, callers: readonly Debts[] = [], lockedBy = this.#lockedBy): LockRow {
     // A drain is final, so what is acquired after it has begun belongs to the next one.
     if (!this.#debts.isOpen) this.#debts = new Debts(this.#table.pool)
-    const creditors = [...callers, this.#debts]
-    return new LockRow(this.#table, creditors, name, newOwner(lockedBy), this.#recordMessages)
+    const debtors = [...callers, this.#debts]
+    return new LockRow(this.#table, debtors, name, newOwner(lockedBy), this.#recordMessages)
   }
 
   /**

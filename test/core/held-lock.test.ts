@@ -146,7 +146,7 @@ describe('an extension', () => {
     const { lock, events } = reported(acquisition({ extend: () => Promise.reject(error) }))
     await expect(lock.extend('1m')).rejects.toBe(error)
     expect(events).toEqual([{ method: 'onExtendFailed', error }])
-    await lock.release()
+    await lock.end()
   })
 })
 
