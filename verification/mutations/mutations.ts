@@ -625,7 +625,7 @@ export const mutations: readonly Mutation[] = [
     rule: 32,
     breaks: 'a session whose statement failed is not given back',
     file: 'src/sql/calls.ts',
-    find: 'else await this.release()',
+    find: 'else await this.giveBack()',
     replace: "else if (session !== 'release') await this.release()",
     tests: ['test/sql/sessions.test.ts'],
     backend: 'sqlite',
