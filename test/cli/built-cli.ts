@@ -31,8 +31,8 @@ let built: string | undefined
 export function builtCli(): string {
   if (built === undefined) {
     const folder = mkdtempSync(join(tmpdir(), 'shedlock-cli-'))
-    execFileSync(process.execPath, ['scripts/build-cli.mjs', folder], { cwd: root })
-    built = join(folder, 'shedlock.js')
+    execFileSync(process.execPath, ['scripts/build-entries.mjs', folder], { cwd: root })
+    built = join(folder, 'cli/shedlock.js')
   }
   return built
 }
