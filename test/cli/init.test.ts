@@ -389,6 +389,7 @@ export default defineConfig({
       ...added,
     })
     expect(first.stderr).toMatch(says)
+    expect(first.stdout.includes('Migrate each schema')).toBe(Object.keys(added).length > 0)
     expect((await init(folder)).added).toEqual({})
   })
 
@@ -607,7 +608,10 @@ describe('shedlock-orm init', () => {
       'packages/db/package.json': packageWith({ '@prisma/client': '7', prisma: '7' }),
       'packages/db/prisma/schema.prisma': SCHEMA,
       'packages/client/package.json': packageWith({ '@prisma/client': '7' }),
-      'packages/jobs/package.json': packageWith({ '@prisma/client': '7', 'node-cron': '3.0.3' }),
+      // With pnpm, a package finds only what its own package.json names.
+      'packages/jobs/package.json': JSON.stringify({
+        dependencies: { '@prisma/client': '7', 'node-cron': '3.0.3' },
+      }),
       'packages/web/package.json': packageWith({ croner: '10' }),
     })
     const run = (...path: string[]) => init(join(folder, ...path))
@@ -619,6 +623,7 @@ describe('shedlock-orm init', () => {
       )
     const { status, stdout, stderr, added } = await run('packages/db')
     expect(status).toBe(0)
+    expect(stdout).toContain('Install, in ../jobs:\n\n   npm install shedlock-orm\n')
     expect(Object.keys(added)).toContain(USUAL)
     expect(stderr).toContain('postgresql in prisma/schema.prisma, node-cron 3.0.3, in ../jobs\n')
     expect(stderr).toContain('there may be jobs in ../web, too\n')
@@ -767,6 +772,8 @@ describe('the lines that shedlock-orm init prints', () => {
       const code = await printed({ ...dependencies, typescript: '6.0.3' }, files)
       const name = `${index}.mts`
       writeFileSync(join(folder, name), code)
+      // What a route does not throw, it reports as done.
+      expect(code.includes('onError')).toBe(!code.includes('GET()') && !code.includes('ShedLockModule'))
       const [, page, heading] = /see (docs\/[\w/-]+\.md)(?:#([\w-]+))?/.exec(code) ?? []
       if (page === undefined) expect(code).toMatch(new RegExp(`from '(${scheduler}|cron|croner)'`))
       else {

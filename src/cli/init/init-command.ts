@@ -52,9 +52,9 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   for (const file of plan.others ?? [])
     warn(`${file} is left as it is: name its migrations with --migrations if jobs use its database`)
   if (more.length > 0) warn(`there may be jobs in ${more.map(([each]) => each).join(', ')}, too`)
-  const isMissing = (name: string): boolean =>
-    ![member, project].some((each) => each.has(name.split('@')[0] ?? ''))
-  const missing = [...new Set(['shedlock-orm', needs])].filter(isMissing)
+  const missing = [...new Set(['shedlock-orm', needs])].filter(
+    (each) => !member.has(each.split('@')[0] ?? ''),
+  )
   const packages = missing.join(' ')
   const steps: readonly Step[] = [
     ...(packages === '' ? [] : [[`Install${where}:`, `${project.adds()} ${packages}`] as const]),

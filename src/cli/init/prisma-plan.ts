@@ -46,7 +46,9 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     present: parts.flatMap(({ present }) => present),
     others: all.filter((schema) => !chosen.includes(schema)).map(({ path }) => project.short(path)),
     steps: [
-      migrating(project, first, isUsual ? '' : ` --schema ${project.short(first.path)}`),
+      chosen.length > 1
+        ? ['Migrate each schema, and generate its client, as you do now', '']
+        : migrating(project, first, isUsual ? '' : ` --schema ${project.short(first.path)}`),
       ...(project.has('@prisma/adapter-mariadb') ? [OWN_ADAPTER] : []),
     ],
     provider: ['prismaLockProvider', 'prisma'],

@@ -95,6 +95,7 @@ const end = async () => {
   ${[stop, 'await executor.shutdown()', ...(close === undefined ? [] : [`await ${close}`])].join('\n  ')}
 }
 let ended: Promise<void> | undefined
+// SIGTERM no longer ends this process: close what else it has, such as an HTTP server.
 // Not once: npm and watchers send a second signal, which must not interrupt the shutdown.
 process.on('SIGTERM', () => (ended ??= end()))`
   const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
@@ -103,7 +104,7 @@ ${isBeside ? `import { ${name} } from '${path}' // in ${dirname(file)}` : `// an
 
 const executor = new LockingTaskExecutor(${provider}(${[name, literal(names)].filter(Boolean).join(', ')}))
 const send = executor.wrap(
-  { name: '${job}', lockAtMostFor: '14m', ${slot}, onError: console.error },
+  { name: '${job}', lockAtMostFor: '14m', ${slot}${stop && ', onError: console.error'} },
   () => console.log('sending the report'), // your job
 )
 ${/^(\/\/|export)/.test(start) ? '' : 'const job = '}${start}
