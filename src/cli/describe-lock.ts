@@ -2,16 +2,15 @@ import { formatDuration } from '../core/internal'
 import {
   displayedOwner,
   foreignClock,
-  isPause,
   isHeldForEver,
   isTrouble,
+  JOB_STATES,
   jobView,
   printable,
   readableOwner,
   troubleFirst,
   wasAcquired,
   type JobView,
-  type LastRun,
   type LockRecord,
   type SqlLockProvider,
 } from '../sql/internal'
@@ -29,99 +28,87 @@ export async function existingLock(provider: SqlLockProvider, name: string): Pro
   return lock
 }
 
-const COLUMNS: Readonly<Record<string, (job: JobView) => Cell>> = {
+/** For programs, which get times in ISO 8601. */
+const COLUMNS: Readonly<Record<string, (job: JobView) => string>> = {
   NAME: ({ name }) => printable(name),
-  STATE: state,
-  'LAST RUN': lastRun,
+  STATE: ({ state }) => state,
+  WHY: why,
   OWNER: owner,
   TOOK: took,
-  'LOCKED AT': lockedAt,
-  'LOCK UNTIL': ({ record }) => (record ? lockUntil(record) : ''),
+  'LOCKED AT': ({ record }) => (record && wasAcquired(record) ? record.lockedAt.toISOString() : 'never'),
+  'LOCK UNTIL': ({ record }) => record?.lockUntil.toISOString() ?? '',
 }
-/** Those that a person reads. A program reads all. */
-const ON_TERMINAL = 4
-/** Names may be longer, but most are not. */
-const WIDEST = 40
 
 /** One line for each job, trouble first. */
-export function table(jobs: readonly JobView[], width: number): string {
-  const isTerminal = width < Infinity
-  const shown = Object.entries(COLUMNS).slice(0, isTerminal ? ON_TERMINAL : undefined)
-  const rows = [...jobs].sort(troubleFirst).map((job) => shown.map(([, cell]) => cell(job)))
-  const header = shown.map(([title]): Cell => [title, 'bold'])
-  return columns([header, ...rows], width, isTerminal ? WIDEST : Infinity)
+export function table(jobs: readonly JobView[]): string {
+  const rows = [...jobs].sort(troubleFirst).map((job) => Object.values(COLUMNS).map((cell) => cell(job)))
+  return columns([Object.keys(COLUMNS), ...rows])
+}
+
+const STYLES = { running: 'cyan', paused: 'yellow', idle: 'gray' } as const
+
+/** The same for people, and what to do next in each state that needs one. */
+export function forPeople(jobs: readonly JobView[]): string {
+  const sorted = [...jobs].sort(troubleFirst)
+  const lines = sorted.map((job): [Cell, Cell] => [printable(job.name), [sentence(job), styleOf(job)]])
+  const states = [...new Set(sorted.map(({ state }) => state).filter(isTrouble))]
+  const advice = labelled(states.map((state): [Cell, Cell] => [state, JOB_STATES[state].next]))
+  return `${labelled(lines)}\n${advice && `\n${advice}\n`}`
+}
+
+/** The state of a job, why, and by whom. */
+export function sentence(job: JobView): string {
+  const [reason, who] = [why(job), owner(job)]
+  return `${job.state}${reason && `${reason.startsWith('for ') ? ' ' : ', '}${reason}`}${who && ` (${who})`}`
 }
 
 export function details(lock: LockRecord): string {
   const job = jobView(lock.name, lock)
-  const run = lastRun(job)
+  const { next, never } = JOB_STATES[job.state]
   const rows: readonly (readonly [Cell, Cell])[] = [
     ['name', printable(lock.name)],
-    ['state', state(job)],
-    ['last run', run === UNKNOWN ? `${run}, because ${whyUnknown(lock)}` : run],
+    ['state', [`${job.state}${why(job) && `, ${why(job)}`}`, styleOf(job)]],
+    ['next', next],
+    ['never', never],
     ['took', took(job)],
     ['owner', owner(job)],
-    ['locked at', lockedAt(job)],
-    ['lock until', lockUntil(lock)],
-    ['now', lock.now.toISOString()],
-    [['warning', 'red'], foreignClock(lock) > 0 ? `locked at is ahead of now: ${ANOTHER_CLOCK}` : ''],
+    ['locked at', wasAcquired(lock) ? at(lock.lockedAt, lock.now) : 'never'],
+    ['lock until', at(lock.lockUntil, lock.now)],
+    [
+      ['warning', 'red'],
+      foreignClock(lock) > 0
+        ? `another clock or time zone wrote locked at, or a clock was set back – run ${COMMAND} doctor`
+        : '',
+    ],
   ]
   return labelled(rows.filter(([, value]) => value !== ''))
 }
 
-/** Explains a time in the future. */
-export const ANOTHER_CLOCK = `another clock or time zone wrote it, or a clock was set back – run ${COMMAND} doctor`
-
-/** The job as `--json` prints it. `lockedAt` is null for a job that was paused but never ran. */
-export function forJson(lock: LockRecord): object {
-  const { record: _, ...job } = jobView(lock.name, lock)
-  return { ...job, ...lock, lockedAt: wasAcquired(lock) ? lock.lockedAt : null }
+/** The job as `--json` prints it. `lockedAt` is null for a job that was never acquired. */
+export function forJson({ record, ...job }: JobView): object {
+  return { ...job, ...record, lockedAt: record && wasAcquired(record) ? record.lockedAt : null }
 }
 
 /** The beginning of a sentence: who holds the lock, and until when. */
 export function holding(lock: LockRecord): string {
   const { name, held, paused, lockedBy, lastRun } = lock
   const which = `Lock '${printable(name)}'`
-  const { duration } = lastRun ?? {}
-  const run =
-    lastRun &&
-    `${ended(lastRun, lock.now)}${duration === undefined ? '' : `, took ${formatDuration(duration)}`}`
-  if (!held) return `${which} is free${run ? `; its last run: ${run}` : ''}`
+  if (!held) return `${which} is free${lastRun ? `; its last run: ${lastRun.outcome}` : ''}`
   const owner = printable(readableOwner(lockedBy))
-  const until = isHeldForEver(lock) ? 'for ever' : `until ${lockUntil(lock)} (${left(lock)})`
-  const how = run ? `is still held after its run by ${owner} (${run})` : `is held by ${owner}`
+  const how = lastRun ? `is still held after its run by ${owner} (${lastRun.outcome})` : `is held by ${owner}`
+  const until = isHeldForEver(lock) ? 'for ever' : `until ${at(lock.lockUntil, lock.now)}`
   return `${which} ${paused ? `is ${owner}` : how} ${until}`
 }
 
-const STATES = { running: 'cyan', paused: 'yellow', idle: 'gray' } as const
-
-function state({ state, why }: JobView): Cell {
-  return [
-    why === '' ? state : `${state}${why.startsWith('for ') ? '' : ','} ${why}`,
-    isTrouble(state) ? 'red' : STATES[state as keyof typeof STATES],
-  ]
+function styleOf({ state }: JobView): (typeof STYLES)[keyof typeof STYLES] | 'red' {
+  return isTrouble(state) ? 'red' : STYLES[state as keyof typeof STYLES]
 }
 
-const UNKNOWN = 'unknown'
-const STYLES = { succeeded: 'green', failed: 'red', died: 'red', unlocked: 'gray' } as const
-
-/** How the last run ended, as far as the row knows. */
-function lastRun({ record }: JobView): Cell {
-  if (!record || !wasAcquired(record)) return 'never'
-  const { lastRun, held, paused, now } = record
-  if (lastRun) return [ended(lastRun, now), STYLES[lastRun.outcome]]
-  return held && !paused ? '' : UNKNOWN
-}
-
-function whyUnknown({ lockedBy }: LockRecord): string {
-  return isPause(lockedBy)
-    ? 'the job was paused since'
-    : 'another program wrote the row, such as a Java service'
-}
-
-function ended({ outcome, endedAt, error }: LastRun, now: Date): string {
-  const ago = endedAt ? ` ${formatDuration(now.getTime() - endedAt.getTime())} ago` : ''
-  return `${outcome}${ago}${error === undefined ? '' : `: ${printable(error)}`}`
+function why({ state, why: reason, record }: JobView): string {
+  const error = record?.lastRun?.error
+  return error === undefined
+    ? reason
+    : `${reason}${state === 'failed' ? ':' : ', last error'} ${printable(error)}`
 }
 
 function took({ record }: JobView): string {
@@ -133,14 +120,9 @@ function owner({ record }: JobView): string {
   return record ? printable(displayedOwner(record)) : ''
 }
 
-function lockedAt({ record }: JobView): string {
-  return record && wasAcquired(record) ? record.lockedAt.toISOString() : 'never'
-}
-
-function lockUntil(lock: LockRecord): string {
-  return lock.lockUntil.toISOString()
-}
-
-function left({ lockUntil, now }: LockRecord): string {
-  return `${formatDuration(lockUntil.getTime() - now.getTime())} left`
+/** A time for people. */
+function at(date: Date, now: Date): string {
+  const ahead = date.getTime() - now.getTime()
+  const text = date.toISOString().slice(0, 19).replace('T', ' ')
+  return `${text} UTC (${ahead > 0 ? `in ${formatDuration(ahead)}` : `${formatDuration(-ahead)} ago`})`
 }

@@ -31,45 +31,36 @@ export function wrap(text: string, width: number): string[] {
   })
 }
 
-/** Formats each row as one line, which ends with `…` where the terminal ends. A column is no wider than `widest`, but for its long cells. */
-export function columns(rows: readonly (readonly Cell[])[], width: number, widest: number): string {
-  const widths: number[] = []
-  for (const row of rows)
-    for (const [index, cell] of row.entries())
-      widths[index] = Math.max(widths[index] ?? 0, Math.min(textOf(cell).length, widest))
+/** Formats each row as one line. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0))) ?? []
   return rows
-    .map((row) => {
-      let line = ''
-      let length = 0
-      for (const [index, cell] of row.entries()) {
-        const text = cut(textOf(cell), width - length)
-        const gap =
-          index === row.length - 1 ? '' : ' '.repeat(Math.max(0, (widths[index] ?? 0) - text.length) + 2)
-        line += styled(cell, text) + gap
-        length += text.length + gap.length
-      }
-      return line.trimEnd()
-    })
-    .join('\n')
-}
-
-/** Puts each text beside its label. Long text is wrapped below its first line. */
-export function labelled(rows: readonly (readonly [label: Cell, text: Cell])[]): string {
-  const width = terminalWidth()
-  const labelWidth = Math.min(Math.max(...rows.map(([label]) => textOf(label).length)), Math.floor(width / 2))
-  return rows
-    .flatMap(([label, text]) =>
-      wrap(textOf(text), width - labelWidth - 2).map((line, index) => {
-        const shown = index === 0 ? cut(textOf(label), labelWidth) : ''
-        return `${styled(label, shown)}${' '.repeat(labelWidth - shown.length)}  ${styled(text, line)}`
-      }),
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd((widths[index] ?? 0) + 2))
+        .join('')
+        .trimEnd(),
     )
     .join('\n')
 }
 
-/** Replaces the end of a text that is too long by `…`. */
-function cut(text: string, width: number): string {
-  return text.length <= width ? text : width < 1 ? '' : `${text.slice(0, width - 1)}…`
+/** Puts each text beside its label, or below a long one. Long text is wrapped below its first line. */
+export function labelled(rows: readonly (readonly [label: Cell, text: Cell])[]): string {
+  const width = terminalWidth()
+  const widths = rows.map(([label]) => textOf(label).length)
+  const indent = Math.max(0, ...widths.filter((length) => length <= width / 2)) + 2
+  return rows
+    .flatMap(([label, text]) => {
+      const [name, lines] = [
+        textOf(label),
+        wrap(textOf(text), width - indent).map((line) => styled(text, line)),
+      ]
+      const isLong = name.length + 2 > indent
+      const head = `${styled(label, name)}${isLong ? '' : ' '.repeat(indent - name.length)}`
+      const [first = '', ...others] = isLong ? ['', ...lines] : lines
+      return [head + first, ...others.map((line) => ' '.repeat(indent) + line)]
+    })
+    .join('\n')
 }
 
 function textOf(cell: Cell): string {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
-import { wasAcquired, type LockRecord, type SqlLockProvider } from '../sql/internal'
+import { jobView, wasAcquired, type LockRecord, type SqlLockProvider } from '../sql/internal'
 import { CommandError, ExitCode, refusal, wrongUsage } from './command-error'
 import { announce, onDatabase } from './connect'
 import { details, existingLock, forJson, holding } from './describe-lock'
@@ -74,7 +74,7 @@ function changes<Name extends OptionName>(
   onDatabase(command, [...options, 'json'], async (connection, flags, name: string) => {
     const place = await announce(connection)
     const show = (lock: LockRecord): void => {
-      if (flags.json) printJson({ ...forJson(lock), place })
+      if (flags.json) printJson({ ...forJson(jobView(lock.name, lock)), place })
       else print(details(lock))
     }
     await change(name, flags, connection.provider, show)

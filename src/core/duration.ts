@@ -68,13 +68,13 @@ function mistakeOf(duration: unknown, value: number): string {
 }
 
 /**
- * Formats a duration for people to read: `1d 5h`, `45m`, `12s`, `300ms`. Fewer than ten of a unit are followed by the next smaller
+ * Formats a duration for people to read: `1y 2d`, `1d 5h`, `45m`, `12s`, `300ms`. Fewer than ten of a unit are followed by the next smaller
  * unit.
  */
 export function formatDuration(duration: number): string {
   if (duration < 1_000) return `${Math.round(duration)}ms`
   let rest = Math.round(duration / 1_000)
-  const lengths = { d: 86_400, h: 3_600, m: 60, s: 1 }
+  const lengths = { y: 31_536_000, d: 86_400, h: 3_600, m: 60, s: 1 }
   const parts = Object.entries(lengths).map(([unit, length]) => {
     const count = Math.floor(rest / length)
     rest %= length

@@ -28,7 +28,6 @@ export { explained, migrationScripts, tableDefinition } from './table/definition
 export { isTrouble, JOB_STATES, jobView, summary, troubleFirst, whyStuck } from './table/job-state'
 export type { JobState, JobView } from './table/job-state'
 export type { TableOperations } from './table/operations'
-export type { OverdueLock } from './table/overdue'
 export { describePlace } from './table/place'
 export type { Place } from './table/place'
 export { printable } from './table/printable'

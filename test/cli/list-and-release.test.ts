@@ -110,7 +110,7 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
     const { status, stdout } = await run('list')
     expect(status).toBe(0)
     expect(stdout).toMatch(
-      /^NAME +STATE +LAST RUN +OWNER +TOOK +LOCKED AT +LOCK UNTIL\nreport +running for \d+m?s of 1h 30m +host-1\/42 .*\ncleanup +idle +unlocked \d+m?s ago +host-1\/42 +\d+m?s /,
+      /^NAME +STATE +WHY +OWNER +TOOK +LOCKED AT +LOCK UNTIL\nreport +running +for \d+m?s of 1h 30m +host-1\/42 .*\ncleanup +idle +unlocked \d+m?s ago +host-1\/42 +\d+m?s /,
     )
     expect((await run('list', '--held')).stdout).not.toContain('cleanup')
     await (await provider.lock({ name: 'vacuum', lockAtMostFor: '1h' }))?.unlock({ outcome: 'failed' })
@@ -136,7 +136,7 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
     const { provider, run } = await openCli(backend)
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run('list', 'report')).stdout).toMatch(
-      /^name +report\nstate +running for \d+m?s of 1h\nowner +host-1\/42\n/,
+      /^name +report\nstate +running, for \d+m?s of 1h\nnext +Wait: .*\nnever +Release it: .*\nowner +host-1\/42\n/,
     )
     expect(JSON.parse((await run('list', 'report', '--json')).stdout)).toMatchObject({
       name: 'report',

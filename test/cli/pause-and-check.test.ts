@@ -13,16 +13,16 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     const lock = await provider.lock({ name: 'a=b', lockAtMostFor: '1m', slot: Date.now() - 7_200_000 })
     await lock?.unlock()
     const inTime = await run('check', 'a=b=3h')
-    expect(inTime).toEqual({ status: 0, stdout: 'No lock is overdue.\n', stderr: '' })
+    expect(inTime).toEqual({ status: 0, stdout: 'No job needs you.\n', stderr: '' })
     const { status, stdout } = await run('check', 'a=b=1h', 'never=25h')
     expect(status).toBe(1)
     expect(stdout).toMatch(
-      /^a=b +is overdue: it was last acquired at \S+Z, 2h ago, but should be acquired every 1h\nnever +is overdue: it was never acquired in this table, but should be acquired every 25h\n$/,
+      /^a=b +late, acquired 2h ago, limit 1h \(host-1\/42\)\. See what .*\nnever +late, never ran, limit 1d 1h\. See what .*\n$/,
     )
     const json = await run('check', 'a=b=1h', 'never=25h', '--json')
     expect(JSON.parse(json.stdout)).toMatchObject([
-      { name: 'a=b' },
-      { name: 'never', overdueAfter: 90_000_000 },
+      { name: 'a=b', state: 'late', lockedAt: expect.any(String) },
+      { name: 'never', state: 'late', overdueAfter: 90_000_000, lockedAt: null },
     ])
     expect(json.status).toBe(1)
   })
@@ -34,37 +34,39 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
       await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome })
     }
     await end('succeeded')
-    expect((await run('list')).stdout).toMatch(/^job +idle +succeeded \d+m?s ago +host-1\/42 +\d+m?s /m)
-    expect(await run(...limits)).toMatchObject({ status: 0, stdout: 'No lock is overdue.\n' })
+    expect((await run('list')).stdout).toMatch(
+      /^job +idle +succeeded \d+m?s ago +host-1\/42 +\d+m?s +\S+Z +\S+Z$/m,
+    )
+    expect(await run(...limits)).toMatchObject({ status: 0, stdout: 'No job needs you.\n' })
     await end('failed')
-    expect((await run('list', 'job')).stdout).toMatch(/^last run +failed \d+m?s ago\ntook +\d+m?s$/m)
+    expect((await run('list', 'job')).stdout).toMatch(
+      /^state +failed, \d+m?s ago\nnext .*\nnever .*\ntook +\d+m?s$/m,
+    )
     expect(await run(...limits)).toMatchObject({
       status: 1,
-      stdout: 'job  its last run failed\n',
+      stdout: expect.stringMatching(/^job +failed, \d+m?s ago \(host-1\/42\)\. Correct the error\. /),
     })
     expect((await run('check', 'job=1h')).status).toBe(0)
     await end()
-    expect((await run(...limits)).stdout).toMatch(/^job +its last run is not known to have succeeded\n/)
+    expect((await run(...limits)).stdout).toMatch(/^job +failed, not known to have succeeded \(host/)
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-    expect((await run('list', 'job')).stdout).toMatch(/^state +running for \d+m?s of 1m$/m)
+    expect((await run('list', 'job')).stdout).toMatch(/^state +running, for \d+m?s of 1m$/m)
     expect(await run(...limits)).toMatchObject({
       status: 1,
-      stdout: expect.stringMatching(/^job +has been running for \d+m?s, longer than 1ms\n$/),
+      stdout: expect.stringMatching(/^job +late, running for \d+m?s, limit 1ms /),
     })
     expect((await run('check', 'job=1h', '--must-have-succeeded')).status).toBe(0)
     await lock?.unlock({ outcome: 'succeeded' })
     await dataSource.query("update shedlock set locked_by = 'java-host'")
-    expect((await run('list', 'job')).stdout).toMatch(
-      /^last run +unknown, because another program wrote the row/m,
-    )
+    expect((await run('list', 'job')).stdout).toMatch(/^state +idle, acquired /m)
     expect((await run('check', 'job=1h', '--must-have-succeeded')).status).toBe(1)
     await dataSource.query("update shedlock set locked_by = 'host-1/42 threw LOCK_LOST/5 succeeded'")
     expect((await run('list', 'job')).stdout).toMatch(
-      /^state +failed, ran 5ms, longer than its lease may last$/m,
+      /^state +failed, ran 5ms, longer than its lease may last: LOCK_LOST$/m,
     )
     expect(await run('check', 'job=1h', '--must-have-succeeded')).toMatchObject({
       status: 1,
-      stdout: 'job  its last run was longer than its lease may last, so another may have run beside it\n',
+      stdout: expect.stringMatching(/^job +failed, ran 5ms, longer than its lease may last: LOCK_LOST /),
     })
   })
 
@@ -72,9 +74,9 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     const { provider, run } = await openCli(backend)
     const error = Object.assign(new Error('hunter2'), { code: 'ECONNREFUSED' })
     await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome: 'failed', error })
-    expect((await run('list', 'job')).stdout).toMatch(/^last run +failed \d+m?s ago: ECONNREFUSED$/m)
-    expect((await run('check', 'job=1h', '--must-have-succeeded')).stdout).toBe(
-      'job  its last run failed: ECONNREFUSED\n',
+    expect((await run('list', 'job')).stdout).toMatch(/^state +failed, \d+m?s ago: ECONNREFUSED$/m)
+    expect((await run('check', 'job=1h', '--must-have-succeeded')).stdout).toMatch(
+      /^job +failed, \d+m?s ago: ECONNREFUSED \(host-1\/42\)\. Correct the error\. /,
     )
     expect((await run('exec', 'job', '--lock-at-most-for', '1m', '--', 'false')).status).toBe(1)
     expect((await provider.table.find('job'))?.lastRun).toMatchObject({
@@ -93,12 +95,12 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
       `update shedlock set locked_by = 'java-host', locked_at = '${new Date(Date.now() + 3_000_000).toISOString().slice(0, -1).replace('T', ' ')}'`,
     )
     expect((await run('list', 'job')).stdout).toMatch(
-      /\nwarning +locked at is ahead of now: another clock or time zone wrote it, or a clock was set back – run shedlock-orm doctor\n$/,
+      /\nwarning +another clock or time zone wrote locked at, or a clock was set back – run shedlock-orm doctor\n$/,
     )
     const check = await run('check', 'job=2h')
     expect(check.status).toBe(1)
     expect(check.stdout).toMatch(
-      /^job +may be overdue: it was last acquired at \S+Z, (50|49)m ahead of the clock/,
+      /^job +stuck, acquired (50|49)m ahead of the clock of the database \(java-host\)\. /,
     )
   })
 
@@ -106,17 +108,17 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     const { run, isPaused } = await openCli(backend)
     const pause = ['pause', 'job', '--duration', '8h', '--reason', 'migration', '--paused-by', 'ann']
     expect((await run(...pause)).stdout).toMatch(
-      /^name +job\nstate +paused, .* left\nlast run +never\nowner +paused by ann: migration\nlocked at +never\n/,
+      /^name +job\nstate +paused, .* left\nnext .*\nnever .*\nowner +paused by ann: migration\nlocked at +never\nlock until +\S+ \S+ UTC \(in (8h|7h 59m)\)\n/,
     )
-    expect((await run('list')).stdout).toMatch(/\njob +paused, /)
+    expect((await run('list')).stdout).toMatch(/\njob +paused +(8h|7h 59m) left +paused by ann/)
     expect(JSON.parse((await run('list', '--json')).stdout)).toMatchObject([{ paused: true, lockedAt: null }])
     expect(JSON.parse((await run('check', 'job=1h', 'other=1h', '--json')).stdout)).toEqual([
-      { name: 'other', overdueAfter: 3_600_000, reason: 'late', lockedAt: null, age: null },
+      { name: 'other', state: 'late', why: 'never ran, limit 1h', overdueAfter: 3_600_000, lockedAt: null },
     ])
     const again = await run(...pause)
     expect(again.status).toBe(1)
     expect(again.stderr).toMatch(
-      /^shedlock-orm: table .*\nshedlock-orm: Lock 'job' is paused by ann: migration until \S+ \(.*left\) – it was/,
+      /^shedlock-orm: table .*\nshedlock-orm: Lock 'job' is paused by ann: migration until \S+ \S+ UTC \(in .*\) – it was/,
     )
     const skipped = await run('exec', 'job', '--lock-at-most-for', '1m', '--', 'true')
     expect(skipped.status).toBe(75)

@@ -79,7 +79,7 @@ describeBackends(clients)('the last run by $title', (each) => {
     expect(await lastRun('died')).toMatchObject({ outcome: 'succeeded', error: 'LOCK_LOST' })
     // Another instance may have run beside it, so a probe must show it as the page does.
     const [outlived] = await provider.table.overdue({ died: '1h' }, { mustHaveSucceeded: true })
-    expect(outlived).toMatchObject({ reason: 'not-succeeded', lastRun: { error: 'LOCK_LOST' } })
+    expect(outlived).toMatchObject({ state: 'failed', record: { lastRun: { error: 'LOCK_LOST' } } })
   })
 
   it('is forgotten by a pause, during it and afterwards', async () => {
@@ -95,22 +95,22 @@ describeBackends(clients)('the last run by $title', (each) => {
   it('makes a lock overdue that is to have succeeded, and one whose run takes too long or was due too long ago', async () => {
     await execute({ name: 'late', lockAtMostFor: '1h', slot: Date.now() - 2 * HOUR }, async () => {
       const late = (runningAtMost: string) => provider.table.overdue({ late: '1d' }, { runningAtMost })
-      expect(await late('1h')).toMatchObject([{ reason: 'running' }])
+      expect(await late('1h')).toMatchObject([{ state: 'late', why: 'running for 2h, limit 1h' }])
       expect(await late('3h')).toEqual([])
     })
     const limits = { overdue: '1h' } as const
     const overdue = async (): Promise<unknown> =>
       (await provider.table.overdue(limits, { mustHaveSucceeded: true, runningAtMost: 0 })).map(
-        ({ reason }) => reason,
+        ({ state }) => state,
       )
     expect(await overdue()).toEqual(['late'])
     await execute({ name: 'overdue', lockAtMostFor: '1h' }, async () => {
-      await eventually(async () => expect(await overdue()).toEqual(['running']))
+      await eventually(async () => expect(await overdue()).toEqual(['late']))
       expect(await provider.table.overdue(limits, { mustHaveSucceeded: true })).toEqual([])
     })
     expect(await overdue()).toEqual([])
     await (await provider.lock({ name: 'overdue', lockAtMostFor: '1h' }))?.unlock({ outcome: 'failed' })
-    expect(await overdue()).toEqual(['not-succeeded'])
+    expect(await overdue()).toEqual(['failed'])
     expect(await provider.table.overdue(limits)).toEqual([])
     await provider.table.pause('overdue', { duration: '1h', reason: 'a look' })
     expect(await overdue()).toEqual([])

@@ -102,6 +102,8 @@ describe('formatDuration', () => {
     [HOUR + 5_000, '1h'],
     [DAY + 5 * HOUR, '1d 5h'],
     [40 * DAY, '40d'],
+    [400 * DAY, '1y 35d'],
+    [99_998 * DAY, '273y'],
   ])('writes %d as %s', (duration, expected) => {
     expect(formatDuration(duration)).toBe(expected)
   })

@@ -76,7 +76,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
       expect(await provider.lock(job)).toBeUndefined()
       expect(await provider.lock({ ...job, slot: slot - 1_000 })).toBeUndefined()
       const overdue = await provider.table.overdue({ job: '1h' }, { mustHaveSucceeded: true })
-      expect(overdue.map(({ reason }) => reason)).toEqual(['not-succeeded'])
+      expect(overdue).toMatchObject([{ state: 'failed', why: 'not known to have succeeded' }])
     }
   })
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { parseJob } from '../../src/core/jobs'
 import { defaultLockedBy, lastRunOf, newOwner } from '../../src/sql/owner'
 import type { LockRecord } from '../../src/sql/records'
-import { jobView, summary } from '../../src/sql/table/job-state'
+import { jobView, summary, troubleFirst } from '../../src/sql/table/job-state'
 
 const NOW = new Date('2026-11-27T10:20:00Z')
 const MINUTE = 60_000
@@ -35,7 +35,8 @@ describe('a job', () => {
   it.each([
     ['running', 'for 4m of 10m', row(LIVE, -4, 6), {}],
     ['idle', 'its lock is kept for 5m', row('host/1/1000+360000 succeeded', -4, 5), {}],
-    ['idle', '', row('host/1/1000 succeeded', -4, -3), {}],
+    ['idle', 'succeeded 3m ago', row('host/1/1000 succeeded', -4, -3), {}],
+    ['idle', 'acquired 4m ago', row('java-host', -4, -3), {}],
     ['idle', 'never ran', undefined, {}],
     ['failed', '3m ago', row('host/1 threw ECONNREFUSED/1000 failed', -4, -3), {}],
     [
@@ -46,11 +47,15 @@ describe('a job', () => {
     ],
     ['died', '3m ago', row(LIVE, -9, -3), {}],
     ['paused', '1h left', row('paused by ann: disk', -90, 60), { overdueAfter: MINUTE }],
-    ['late', 'limit 1m', row('host/1/1000 succeeded', -4, -3), { overdueAfter: MINUTE }],
-    ['late', 'limit 1m, it never ran', undefined, { overdueAfter: MINUTE }],
+    ['late', 'acquired 4m ago, limit 1m', row('host/1/1000 succeeded', -4, -3), { overdueAfter: MINUTE }],
+    ['late', 'never ran, limit 1m', undefined, { overdueAfter: MINUTE }],
     ['missed', 'due 20m ago, nobody ran it', row('host/1/1000 succeeded', -80, -79), { job: every(60) }],
     ['running', 'for 12m of 2h', row(LIVE, -12, 108), { job: every(5) }],
     ['late', 'running for 40m of 2h, several due times passed', row(LIVE, -40, 80), { job: every(10) }],
+    ['late', 'running for 40m, limit 30m', row(LIVE, -40, 80), { overdueAfter: 30 * MINUTE }],
+    ['late', 'running for 40m, limit 30m', row(LIVE, -40, 80), { runningAtMost: 30 * MINUTE }],
+    ['failed', 'not known to have succeeded', row('java-host', -4, -3), { mustHaveSucceeded: true }],
+    ['idle', 'acquired 4m ago', row('paused by ann: disk', -4, -3), { mustHaveSucceeded: true }],
     ['stuck', 'held until 2300', row(LIVE, -4, YEARS), {}],
     ['stuck', 'acquired 3h ahead of the clock of the database', row('java', 180, 200), {}],
     ['stuck', 'its process is gone, 6m left', row(ofProcess(GONE), -4, 6), {}],
@@ -58,6 +63,31 @@ describe('a job', () => {
   ] as const)('is %s: %s', (state, why, record, expected) => {
     expect(jobView('job', record, expected)).toMatchObject({ state, why })
   })
+})
+
+it('trouble comes first, the latest before what is known, then the others by state and name', () => {
+  const jobs = [
+    jobView('tenant-10', row('host/1/1000 succeeded', -4, -3)),
+    jobView('tenant-9', row('host/1/1000 succeeded', -2, -1)),
+    jobView('running', row(LIVE, -4, 6)),
+    jobView('known', { ...row(LIVE, -4_000, 6), lockUntil: new Date(253402300799999) }),
+    jobView('ahead', row('java', 180, 200)),
+    jobView('failed', row('host/1/1000 failed', -4, -3)),
+    jobView('missed', row('host/1/1000 succeeded', -80, -79), { job: every(60) }),
+    jobView('late', row('host/1/1000 succeeded', -80, -79), { overdueAfter: 70 * MINUTE }),
+  ]
+  expect(jobs.sort(troubleFirst).map(({ name }) => name)).toEqual(
+    ['failed', 'late', 'missed', 'known', 'ahead', 'running'].concat('tenant-9', 'tenant-10'),
+  )
+})
+
+it('when a job is due next is a time, never, or not known', () => {
+  const at = new Date('2026-11-27T10:30:00Z')
+  const dueAt = (due: () => Date | null) =>
+    jobView('job', row(LIVE, -4, 6), { job: parseJob({ due }, 'job') })
+  expect(dueAt(() => at).nextDue).toEqual(at)
+  expect(dueAt(() => null).nextDue).toBeNull()
+  expect(jobView('job', row(LIVE, -4, 6))).not.toHaveProperty('nextDue')
 })
 
 it('the first sentence counts those that need a person', () => {

@@ -1,22 +1,67 @@
-import { formatDuration, isInTheWay, missedAt, time, type KnownJob } from '../../core/internal'
+import {
+  aDuration,
+  formatDuration,
+  isInTheWay,
+  isTemporal,
+  missedAt,
+  optionError,
+  parseJob,
+  parseLockName,
+  time,
+  type Duration,
+  type Job,
+  type KnownJob,
+} from '../../core/internal'
 import { isPause, LOST, processOf, type LastRun } from '../owner'
 import { foreignClock, isHeldForEver, wasAcquired, type LockRecord } from '../records'
-import { overdueLock } from './overdue'
 
-// What people call a lock: a job that runs, is late, has failed. The page and the command line use the same words.
+// What people call a lock: a job that runs, is late, has failed. `table.overdue`, the command line, the page and the runbook use the same words.
 
-/**
- * The states of a job, those that need a person first:
- *
- * - `stuck` nobody can acquire its lock, and that does not change by itself
- * - `missed` it was due, its lock was free, and nobody ran it
- * - `late` it was acquired longer ago than its limit, or its run is in the way of due times
- * - `died` the last lease ended without an outcome
- * - `failed` its last run failed, or was longer than its lease may last
- * - `running`, `paused`, `idle`
- */
-export const JOB_STATES = ['stuck', 'missed', 'late', 'died', 'failed', 'running', 'paused', 'idle'] as const
-export type JobState = (typeof JOB_STATES)[number]
+/** The states of a job, those that need a person first. A test compares them with the table in docs/guides/operating.md. */
+export const JOB_STATES = {
+  stuck: {
+    means: 'Its lock is held although no run needs it, or a time in its row is wrong.',
+    next: 'See that no run goes on, then release it. If a time is wrong, run doctor.',
+    never: 'Delete the row: a run that goes on would overlap with the next one.',
+  },
+  missed: {
+    means: 'It was due, its lock was free, and nobody ran it.',
+    next: 'See why no scheduler started it, then run it now.',
+    never: 'Wait for it: a missed run is not repeated.',
+  },
+  late: {
+    means: 'It was acquired too long ago, or its run takes too long.',
+    next: 'See what its run does, or why no scheduler starts it, then run it now.',
+    never: 'Release it while its run goes on.',
+  },
+  died: {
+    means: 'Its lock expired before the run ended: the process is gone, or still works.',
+    next: 'See that its process has ended, then run it now.',
+    never: 'Run it beside a process that still works.',
+  },
+  failed: {
+    means: 'Its last run threw, or was longer than its lease may last.',
+    next: 'Correct the error. If its work is not done, run it now.',
+    never: 'Repeat it before you know what it has done already.',
+  },
+  running: {
+    means: 'A run holds its lock.',
+    next: 'Wait: if its process is gone, the lock ends by itself.',
+    never: 'Release it: that stops no run, and a second one may start.',
+  },
+  paused: {
+    means: 'Somebody stopped it; the owner says who, and why.',
+    next: 'Ask who paused it, then resume it.',
+    never: 'Resume it while the reason holds.',
+  },
+  idle: {
+    means: 'Nothing is known to be wrong.',
+    next: 'Nothing.',
+    never: 'Take it for proof that it runs: that takes a limit or due times.',
+  },
+} as const
+/** The state of a job, as `JobView` describes it. */
+export type JobState = keyof typeof JOB_STATES
 
 /** The states that need a person. */
 const TROUBLE: readonly JobState[] = ['stuck', 'missed', 'late', 'died', 'failed']
@@ -28,12 +73,21 @@ export function isTrouble(state: JobState): boolean {
 
 /** A job as people see it. */
 export interface JobView {
+  /** The name of its lock. */
   readonly name: string
+  /**
+   * - `stuck` its lock is held although no run needs it, or a time in its row is wrong
+   * - `missed` it was due more than a minute ago, its lock was free, and nobody acquired it
+   * - `late` it was last acquired longer ago than its limit, or never, or its run takes too long
+   * - `died` the last lease ended without an outcome
+   * - `failed` its last run failed, was longer than its lease may last, or must have succeeded and is not known to have
+   * - `running`, `paused`, `idle`
+   */
   readonly state: JobState
   /** Why it is in this state, for how long or until when; may be empty. */
   readonly why: string
-  /** When the job is due next, if that is known. */
-  readonly nextDue?: Date
+  /** When the job is due next; `null` if it is not due again, absent if that is not known. */
+  readonly nextDue?: Date | null
   /** When it was due and nobody ran it. */
   readonly missedAt?: Date
   /** How long ago it may have been acquired last, in milliseconds, if there is a limit. */
@@ -47,34 +101,70 @@ export interface Expected {
   /** How long ago its last acquisition may be, in milliseconds. */
   readonly overdueAfter?: number | undefined
   readonly job?: KnownJob | undefined
+  readonly mustHaveSucceeded?: boolean | undefined
+  /** In milliseconds. */
+  readonly runningAtMost?: number | undefined
+}
+
+/**
+ * @returns what is expected of each lock, in the order of `expected`
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function parseExpected(
+  expected: Readonly<Record<string, Duration | Job>>,
+): ReadonlyMap<string, Expected> {
+  if (typeof expected !== 'object' || (expected as unknown) === null)
+    throw optionError(
+      'overdueAfter',
+      "an object with a duration or a job for each lock, such as { report: '25h' }",
+    )
+  return new Map(
+    Object.entries(expected).map(([name, each]) => [
+      parseLockName(name),
+      typeof each === 'object' && !isTemporal(each)
+        ? { job: parseJob(each, name) }
+        : { overdueAfter: aDuration(each, 'overdueAfter', name) },
+    ]),
+  )
 }
 
 /** Describes a job by its lock and what is expected of it. */
-export function jobView(
-  name: string,
-  record: LockRecord | undefined,
-  { overdueAfter, job = {} }: Expected = {},
-): JobView {
-  const now = record?.now.getTime() ?? time.wall()
+export function jobView(name: string, record: LockRecord | undefined, expected: Expected = {}): JobView {
+  const { overdueAfter, job = {} } = expected
   const missed = missedAt(job, record)
-  const due = job.due?.next(now)
-  const [state, why] = stateOf(name, record, { overdueAfter, job, missed })
+  const due = job.due?.next(nowOf(record))
+  const [state, why] = stateOf(record, expected, missed)
   return {
     ...{ name, state, why },
-    ...(due !== undefined && { nextDue: new Date(due) }),
+    ...(job.due && { nextDue: due === undefined ? null : new Date(due) }),
     ...(missed !== undefined && { missedAt: new Date(missed) }),
     ...(overdueAfter !== undefined && { overdueAfter }),
     ...(record && { record }),
   }
 }
 
+function nowOf(record: LockRecord | undefined): number {
+  return record?.now.getTime() ?? time.wall()
+}
+
 /** `tenant-9` is before `tenant-10`. */
 const byName = new Intl.Collator('en', { numeric: true })
+const ORDER = Object.keys(JOB_STATES)
 
-/** Sorts jobs: trouble first, then by name. */
+/** Sorts jobs: the latest trouble first, because what is older is known; then by state and name. */
 export function troubleFirst(one: JobView, other: JobView): number {
-  const byState = JOB_STATES.indexOf(one.state) - JOB_STATES.indexOf(other.state)
-  return byState || byName.compare(one.name, other.name)
+  const byState = ORDER.indexOf(one.state) - ORDER.indexOf(other.state)
+  return troubleSince(other) - troubleSince(one) || byState || byName.compare(one.name, other.name)
+}
+
+/** When its trouble began: 1970 if that is not known, before that if there is none. */
+function troubleSince({ state, missedAt: missed, overdueAfter = 0, record }: JobView): number {
+  if (!isTrouble(state)) return -1
+  if (missed) return missed.getTime()
+  if (!record || foreignClock(record) > 0) return 0
+  const { lockedAt, lastRun } = record
+  if (state === 'late') return lockedAt.getTime() + overdueAfter
+  return (lastRun?.endedAt ?? lockedAt).getTime()
 }
 
 /** The first sentence about many jobs. */
@@ -87,41 +177,46 @@ export function summary(jobs: readonly Pick<JobView, 'state'>[]): string {
 }
 
 function stateOf(
-  name: string,
   record: LockRecord | undefined,
-  {
-    overdueAfter,
-    job,
-    missed,
-  }: { overdueAfter?: number | undefined; job: KnownJob; missed?: number | undefined },
+  expected: Expected,
+  missed: number | undefined,
 ): [JobState, string] {
+  const { overdueAfter, mustHaveSucceeded = false } = expected
   const stuck = record && whyStuck(record)
   if (stuck !== undefined) return ['stuck', stuck]
-  const now = record?.now.getTime() ?? time.wall()
+  const now = nowOf(record)
+  const ago = (at: number): string => `${formatDuration(Math.max(0, now - at))} ago`
   if (record?.paused) return ['paused', `${left(record)} left`]
-  if (missed !== undefined) return ['missed', `due ${formatDuration(now - missed)} ago, nobody ran it`]
-  if (overdueAfter !== undefined && overdueLock(name, overdueAfter, record))
-    return [
-      'late',
-      `limit ${formatDuration(overdueAfter)}${record && wasAcquired(record) ? '' : ', it never ran'}`,
-    ]
-  if (!record) return ['idle', 'never ran']
-  const { held, lastRun } = record
-  if (held && !lastRun) return running(record, job)
-  const ago = lastRun?.endedAt ? `${formatDuration(now - lastRun.endedAt.getTime())} ago` : ''
-  if (lastRun?.outcome === 'died') return ['died', ago]
-  if (lastRun?.error === LOST) return ['failed', outlived(lastRun)]
-  if (lastRun?.outcome === 'failed') return ['failed', ago]
+  if (missed !== undefined) return ['missed', `due ${ago(missed)}, nobody ran it`]
+  if (record?.held && !record.lastRun) return running(record, expected)
+  const limit = overdueAfter === undefined ? '' : `, limit ${formatDuration(overdueAfter)}`
+  if (!record || !wasAcquired(record)) return [limit === '' ? 'idle' : 'late', `never ran${limit}`]
+  const { held, lockedAt, lockedBy, lastRun } = record
+  const acquired = lockedAt.getTime()
+  if (now - acquired > (overdueAfter ?? Infinity)) return ['late', `acquired ${ago(acquired)}${limit}`]
+  const { outcome, endedAt, error } = lastRun ?? {}
+  const ended = endedAt ? ago(endedAt.getTime()) : ''
+  if (lastRun && error === LOST) return ['failed', outlived(lastRun)]
+  if (outcome === 'died' || outcome === 'failed') return [outcome, ended]
+  if (mustHaveSucceeded && outcome !== 'succeeded' && !isPause(lockedBy))
+    return ['failed', 'not known to have succeeded']
   if (held) return ['idle', `its lock is kept for ${left(record)}`]
-  return ['idle', wasAcquired(record) ? '' : 'never ran']
+  return ['idle', outcome === undefined ? `acquired ${ago(acquired)}` : `${outcome} ${ended}`.trim()]
 }
 
-function running(record: LockRecord, job: KnownJob): [JobState, string] {
+function running(
+  record: LockRecord,
+  { overdueAfter, runningAtMost, job = {} }: Expected,
+): [JobState, string] {
   const { lockedAt, lockUntil, now } = record
-  const lasted = formatDuration(Math.max(0, now.getTime() - lockedAt.getTime()))
+  const age = Math.max(0, now.getTime() - lockedAt.getTime())
+  const lasted = `for ${formatDuration(age)}`
   const lease = formatDuration(Math.max(0, lockUntil.getTime() - lockedAt.getTime()))
-  if (isInTheWay(job, record)) return ['late', `running for ${lasted} of ${lease}, several due times passed`]
-  return ['running', `for ${lasted} of ${lease}`]
+  for (const limit of [runningAtMost, overdueAfter])
+    if (limit !== undefined && age > limit)
+      return ['late', `running ${lasted}, limit ${formatDuration(limit)}`]
+  if (isInTheWay(job, record)) return ['late', `running ${lasted} of ${lease}, several due times passed`]
+  return ['running', `${lasted} of ${lease}`]
 }
 
 function outlived({ duration }: LastRun): string {

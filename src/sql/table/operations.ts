@@ -33,7 +33,7 @@ import { raw } from '../sql'
 import { findTable, type TableFinding } from './check'
 import { tableDefinition } from './definition'
 import { inspectTable } from './inspection'
-import { parseExpected, overdueLock, type OverdueLock } from './overdue'
+import { isTrouble, jobView, parseExpected, type JobView } from './job-state'
 import { readPlace, type Place } from './place'
 
 /**
@@ -131,36 +131,35 @@ export class TableOperations {
   }
 
   /**
-   * Finds the locks that have not been acquired when they should have been, because their jobs do not run. A paused lock is not overdue.
+   * Finds the jobs that do not run as they should: those that are `stuck`, `missed` or `late`. A paused one is not.
    *
    * @param expected for each lock, how long ago its last acquisition may be, or when its job is due: `{ report: '25h', 'clean-up': {
    *   due: cron } }`. What `jobs` of the lock page contains fits
    * @param options whether the last run must have succeeded, and how long a run may last
-   * @returns the locks that were acquired longer ago, not since their job was due, never, or at a time in the future, and those that
-   *   violate `options`, in the order of `expected`; an empty array if there are none
+   * @returns these jobs, in the order of `expected`
    * @throws LockError `INVALID_CONFIGURATION`
    */
   async overdue(
     expected: Readonly<Record<string, Duration | Job>>,
     options: {
       /**
-       * Whether a lock is also overdue if its last run is not known to have succeeded: it failed, died, outlived its lease, was
-       * unlocked without an outcome, or was another program's. Only the last run counts, because the row does not record earlier ones; it does not count
-       * during the next run, nor after a pause, which overwrites it. Default `false`.
+       * Whether to find also jobs that `died` or `failed`, and those whose last run is not known to have succeeded: it was unlocked without
+       * an outcome, or was another program's. It does not count during the next run, nor after a pause, which overwrites it. Default `false`.
        */
       readonly mustHaveSucceeded?: boolean | undefined
-      /** A lock is also overdue if its run has lasted longer than this or, with a slot, was due longer ago. Default: no limit. */
+      /** A job is also `late` if its run has lasted longer than this or, with a slot, was due longer ago. Default: no limit. */
       readonly runningAtMost?: Duration | undefined
     } = {},
-  ): Promise<OverdueLock[]> {
+  ): Promise<JobView[]> {
     const parsers = { mustHaveSucceeded: aBoolean, runningAtMost: aDuration }
     const more = parseOptions(options, parsers, 'options of overdue')
-    const overdue: OverdueLock[] = []
+    const overdue: JobView[] = []
     // One after another, so that a probe never takes more than one connection from the pool of the app. Not the whole table, which
     // may have a row for each tenant.
     for (const [name, each] of parseExpected(expected)) {
-      const lock = overdueLock(name, each, await this.find(name), more)
-      if (lock) overdue.push(lock)
+      const job = jobView(name, await this.find(name), { ...each, ...more })
+      const isOutcome = job.state === 'died' || job.state === 'failed'
+      if (isTrouble(job.state) && (more.mustHaveSucceeded || !isOutcome)) overdue.push(job)
     }
     return overdue
   }
