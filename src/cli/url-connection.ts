@@ -63,7 +63,8 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
             isBroken = driver.errorCode(error as object) === undefined
             throw error
           }),
-        release: () => (isBroken ? connection.close() : idle.push(connection)),
+        // Another file may take the place of SQLite's.
+        release: () => (isBroken || driver === sqliteDriver ? connection.close() : idle.push(connection)),
         end: () => connection.close(),
       }
     },

@@ -1,3 +1,4 @@
+import { renameSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { userInfo } from 'node:os'
 import { expect, it } from '@jest/globals'
@@ -67,6 +68,17 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
         2,
         expect.stringContaining(`Port ${port} cannot be used`),
       ])
+    })
+
+    it('shows the locks of the file that took the place of another one', async () => {
+      const [before, after] = [await openCli(backend), await openCli(backend)]
+      const { address } = await serve(before.env)
+      await after.provider.lock({ name: 'only-in-the-new-file', lockAtMostFor: '1h' })
+      const [old, recent] = [before, after].map(({ database }) => database.url.replace('file:', ''))
+      renameSync(recent ?? '', old ?? '')
+      expect(await (await fetch(address)).text()).toContain('only-in-the-new-file')
+      rmSync(old ?? '')
+      expect((await fetch(address)).status).toBe(503)
     })
 
     it('reports what is wrong before it serves anything', async () => {
