@@ -1,6 +1,7 @@
 import {
   describeSkip,
   errorName,
+  formatDuration,
   parseLockName,
   inTime,
   LockError,
@@ -8,19 +9,17 @@ import {
   warn,
   type KnownJob,
 } from '../core/internal'
-import { displayedOwner, processOf, type LockRecord, type SqlLockProvider } from '../sql/internal'
+import { displayedOwner, processOf, whyStuck, type LockRecord, type SqlLockProvider } from '../sql/internal'
 import { page, plainText, type Subject } from './answer'
 import { failureOf } from './locks'
-import { lastRun, link, lockedAt, markup, until, type Markup } from './markup'
+import { lastRun, link, lockedAt, markup, rowId, until, type Markup, type Part } from './markup'
 
 /** The text above the button. */
 const ACTIONS = {
   run: 'The job runs now, in this app, under its lock. If it is running elsewhere, it does not run twice.',
-  pause:
-    'Every instance skips the job until the pause is over, Java services too. A run in progress goes on.',
+  pause: 'Every instance skips the job until the pause is over, Java services too.',
   resume: 'The job runs again when it is due next.',
-  release:
-    'Release the lock only if this owner is gone. An owner that is alive is not stopped, and another instance may run the job at the same time.',
+  release: 'A release stops no run: if this one goes on, another instance may run the job beside it.',
 } as const
 
 export type Action = keyof typeof ACTIONS
@@ -28,6 +27,8 @@ export type Action = keyof typeof ACTIONS
 /** What a visitor wants to do, and the lock as the visitor saw it. */
 export interface ActionRequest {
   readonly provider: SqlLockProvider
+  /** The name of the provider. */
+  readonly source: string
   readonly subject: Subject
   readonly action: Action
   readonly name: string
@@ -48,6 +49,11 @@ export function isAction(text: string): text is Action {
 export function actionsFor(lock: LockRecord | undefined, canRun: boolean): Action[] {
   if (lock?.held) return [lock.paused ? 'resume' : 'release']
   return canRun ? ['run', 'pause'] : ['pause']
+}
+
+/** Marks a release in red where it is the next step, but not where a run goes on. */
+export function danger(lock: LockRecord | undefined): Part {
+  return lock && whyStuck(lock) !== undefined && markup` class="danger"`
 }
 
 /** The state of the lock, as an action's URL contains it. */
@@ -95,7 +101,7 @@ export async function act(request: ActionRequest, fields: URLSearchParams): Prom
   if (!isUnchanged(request, lock)) return confirmation(request, lock)
   if (request.action === 'run') return run(request, fields)
   try {
-    if (await perform(request, lock, fields)) return done(request, request.action)
+    if (await perform(request, lock, fields)) return done(request)
   } catch (error) {
     if (error instanceof LockError && error.code === 'INVALID_CONFIGURATION')
       return confirmation(request, lock, WRONG_PAUSE, fields)
@@ -118,8 +124,13 @@ function perform(
   return action === 'resume' ? provider.table.resume(lock) : provider.table.release(lock)
 }
 
-/** How long a visitor waits for the end of a run. It goes on afterwards. In milliseconds. */
+/** How long a visitor waits for the end of a run, in milliseconds. It goes on afterwards, and its row says how it ended. */
 const ANSWERED_WITHIN = 3_000
+
+/** Redirects to the row of the job. */
+function done({ name, source }: ActionRequest): Response {
+  return plainText(303, 'Done.', { location: `?#${encodeURIComponent(rowId(source, name))}` })
+}
 
 /** Runs the job in this process. What it throws goes to the app's log: its message may contain secrets. */
 async function run(request: ActionRequest, fields: URLSearchParams): Promise<Response> {
@@ -134,7 +145,7 @@ async function run(request: ActionRequest, fields: URLSearchParams): Promise<Res
   const running = runNow(call).then(
     (result) =>
       result.executed
-        ? done(request, 'run')
+        ? done(request)
         : notDone(request, 409, `The job did not run: lock '${name}' ${describeSkip(result)}.`),
     (error: unknown) => {
       const isOurs = error instanceof LockError
@@ -147,7 +158,7 @@ async function run(request: ActionRequest, fields: URLSearchParams): Promise<Res
       return notDone(request, 500, why, 'The run failed:')
     },
   )
-  return inTime(running, ANSWERED_WITHIN, () => new Error('late')).catch(() => done(request, 'started'))
+  return inTime(running, ANSWERED_WITHIN, () => new Error('late')).catch(() => done(request))
 }
 
 const NO_JOB =
@@ -172,7 +183,12 @@ function confirmation(
 ): Response {
   const isSame = isUnchanged(request, lock)
   const { status, why } = isSame ? (refusal ?? { status: 200, why: undefined }) : CHANGED
-  return actionPage(request, status, why, markup`${lock && details(lock)}${isSame && form(request, typed)}`)
+  return actionPage(
+    request,
+    status,
+    why,
+    markup`${lock && details(lock)}${isSame && form(request, lock, typed)}`,
+  )
 }
 
 /** Says why nothing was done, or `what` else is known. */
@@ -198,54 +214,23 @@ ${main}
 
 /** What is known here of the process that holds a lock. */
 const PROCESS = {
-  gone: 'gone from this host',
+  gone: 'is gone from this host',
   running: 'runs on this host',
-  unknown: 'not known on this host',
+  unknown: 'cannot be seen from here',
 } as const
 
 function details(lock: LockRecord): Markup {
   const { held, paused, lockedBy, lastRun: last } = lock
   const owner = displayedOwner(lock)
-  return markup`<dl>${owner && markup`<dt>${paused ? 'Pause' : held ? 'Owner' : 'Last owner'}</dt><dd>${owner}</dd>`}${held && !paused && !last && markup`<dt>Its process</dt><dd>${PROCESS[processOf(lockedBy)]}</dd>`}
-${last && markup`<dt>Last run</dt><dd>${lastRun(last)}</dd>`}<dt>Locked at</dt><dd>${lockedAt(lock)}</dd>${held && markup`<dt>Until</dt><dd>${until(lock)}</dd>`}</dl>`
+  const runs = held && !paused && !last
+  return markup`<dl>${owner && markup`<dt>${paused ? 'Pause' : held ? 'Owner' : 'Last owner'}</dt><dd>${owner}</dd>`}${runs && markup`<dt>Its process</dt><dd>${PROCESS[processOf(lockedBy)]}</dd>`}
+${last && markup`<dt>Last run</dt><dd>${lastRun(last)}</dd>`}<dt>Locked at</dt><dd>${lockedAt(lock)}</dd>${held && markup`<dt>Until</dt><dd>${until(lock)}</dd>`}</dl>
+${runs && whyStuck(lock) === undefined && markup`<p>If you wait, the lock ends by itself in ${formatDuration(lock.lockUntil.getTime() - lock.now.getTime())}, unless its run extends it.</p>`}`
 }
 
-function form({ action, user }: ActionRequest, typed: URLSearchParams): Markup {
+function form({ action, user }: ActionRequest, lock: LockRecord | undefined, typed: URLSearchParams): Markup {
   const duration = markup`<label>For how long, such as 30m, 8h or 2d<input name="for" value="${typed.get('for') ?? ''}" required pattern="[0-9]+[smhd]" title="A whole number and a unit: 30m, 8h or 2d"></label>`
   const reason = markup`<label>Reason, for others who wonder why it ${action === 'run' ? 'runs now' : 'does not run'}<input name="reason" value="${typed.get('reason') ?? ''}" required maxlength="120"></label>`
   return markup`<p>${ACTIONS[action]}</p>
-<form method="post">${action === 'pause' && duration}${(action === 'pause' || action === 'run') && reason}<button${action === 'release' && markup` class="danger"`}>${action}</button>${user !== undefined && markup`<small>As ${user}</small>`}</form>`
-}
-
-const COOKIE = 'shedlock-done'
-/** In seconds: long enough for the browser to follow the redirect. */
-const SHOWN_WITHIN = 30
-
-const DONE: Readonly<Record<Action | 'started', (name: string) => string>> = {
-  run: (name) => `The job ${name} ran and succeeded.`,
-  started: (name) => `The job ${name} was started. When it ends, its last run says how.`,
-  pause: (name) => `The job ${name} is paused.`,
-  resume: (name) => `The job ${name} is resumed.`,
-  release: (name) => `The lock ${name} is released.`,
-}
-
-/**
- * Redirects to the job. What was done is in a cookie rather than in the URL, so that the message is shown once, and no link from
- * elsewhere can forge it.
- */
-function done({ name }: ActionRequest, what: keyof typeof DONE): Response {
-  const value = `${what}.${Buffer.from(name).toString('base64url')}`
-  const cookie = `${COOKIE}=${value}; Max-Age=${SHOWN_WITHIN}; HttpOnly; SameSite=Strict`
-  return plainText(303, 'Done.', { location: link({ q: name }), 'set-cookie': cookie })
-}
-
-/** Removes the cookie. */
-export const NOTHING_DONE = { 'set-cookie': `${COOKIE}=; Max-Age=0; HttpOnly; SameSite=Strict` }
-
-/** @returns a sentence on what this visitor has just done */
-export function doneBy({ headers }: Request): string | undefined {
-  const cookie = /(?:^|;\s*)shedlock-done=([a-z]+)\.([\w-]+)(?:;|$)/
-  const [, what = '', name = ''] = cookie.exec(headers.get('cookie') ?? '') ?? []
-  if (!Object.hasOwn(DONE, what)) return undefined
-  return DONE[what as keyof typeof DONE](Buffer.from(name, 'base64url').toString())
+<form method="post">${action === 'pause' && duration}${(action === 'pause' || action === 'run') && reason}<button${action === 'release' && danger(lock)}>${action}</button>${user !== undefined && markup`<small>As ${user}</small>`}</form>`
 }

@@ -16,12 +16,12 @@ import {
   type OptionParsers,
 } from '../core/internal'
 import type { SqlLockProvider } from '../sql/internal'
-import { act, confirm, doneBy, isAction, notDone } from './action'
+import { act, confirm, isAction, notDone } from './action'
 import { answer, plainText } from './answer'
 import { refusedHost, visitorOf, type Permission } from './authorization'
 import { FormError, isFromHere, readForm } from './form'
 import { failureOf, Locks, placeOf } from './locks'
-import { matching, overviewPage } from './overview'
+import { overviewPage } from './overview'
 
 /** Options of `lockPage`. */
 export interface LockPageOptions<Host = unknown> {
@@ -100,12 +100,11 @@ export function lockPage<Host = unknown>(
     )
   const locks = new Locks(sources, { jobs, overdueAfter })
 
-  const show = async (request: Request, parameters: URLSearchParams, mayAct: boolean): Promise<Response> => {
+  const show = async (request: Request, refreshes: boolean, mayAct: boolean): Promise<Response> => {
     const overview = await locks.read()
-    if (!wantsJson(request))
-      return overviewPage(overview, { parameters, mayAct, title, done: doneBy(request) })
-    const found = matching(parameters, overview.jobs).map(({ record, ...job }) => ({ ...job, ...record }))
-    const json = JSON.stringify({ locks: found, failures: overview.failures })
+    if (!wantsJson(request)) return overviewPage(overview, { refreshes, mayAct, title })
+    const shown = overview.jobs.map(({ record, ...job }) => ({ ...job, ...record }))
+    const json = JSON.stringify({ locks: shown, failures: overview.failures })
     return answer(overview.failures.length > 0 ? 503 : 200, 'application/json', json)
   }
 
@@ -121,7 +120,7 @@ export function lockPage<Host = unknown>(
     const [action, name, source] = [text('action'), text('name'), text('provider')]
     const isPost = request.method === 'POST'
     const mayAct = !readOnly && !visitor.readOnly
-    if (action === '' && !isPost) return show(request, parameters, mayAct)
+    if (action === '' && !isPost) return show(request, text('refresh') !== 'off', mayAct)
     if (!mayAct)
       return plainText(
         403,
@@ -134,6 +133,7 @@ export function lockPage<Host = unknown>(
     const seen = { owner: text('owner'), until: text('until') }
     const requested = {
       provider,
+      source,
       subject,
       action,
       name,

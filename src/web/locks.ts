@@ -1,4 +1,4 @@
-import { LockError, time, warn, type KnownJob } from '../core/internal'
+import { LockError, warn, type KnownJob } from '../core/internal'
 import {
   describePlace,
   jobView,
@@ -16,13 +16,11 @@ export interface PageJob extends JobView {
   readonly canRun: boolean
 }
 
-/** Why the jobs of a provider cannot be shown as they are now. */
+/** Why the jobs of a provider cannot be shown. */
 interface Failure {
   readonly provider: string
   readonly code: string
   readonly message: string
-  /** How long ago they were read last, in milliseconds; absent if they never were. */
-  readonly age?: number
 }
 
 export interface Overview {
@@ -39,17 +37,8 @@ export interface Knowledge {
   readonly overdueAfter: ReadonlyMap<string, number>
 }
 
-/** What was read of one table. */
-interface Seen {
-  readonly place: string
-  readonly records: readonly LockRecord[]
-  /** By the monotonic clock of this process. */
-  readonly at: number
-}
-
-/** Reads the tables of several providers, and remembers what it read: a database that is lost is when people look. */
+/** Reads the tables of several providers. */
 export class Locks {
-  readonly #seen = new Map<string, Seen>()
   #reading: Promise<Overview> | undefined
 
   constructor(
@@ -74,21 +63,10 @@ export class Locks {
     const tables = await Promise.all(
       [...this.providers].map(async ([name, provider]) => {
         try {
-          const records = await provider.table.list()
-          const seen = { place: await placeOf(name, provider), records, at: time.now() }
-          this.#seen.set(name, seen)
-          return { name, ...seen }
+          return { name, place: await placeOf(name, provider), records: await provider.table.list() }
         } catch (error) {
-          const seen = this.#seen.get(name)
-          failures.push({
-            ...{ provider: name, ...failureOf(error) },
-            ...(seen && { age: time.now() - seen.at }),
-          })
-          return {
-            name,
-            place: seen?.place ?? named(name, provider.description),
-            records: seen?.records ?? [],
-          }
+          failures.push({ provider: name, ...failureOf(error) })
+          return { name, place: named(name, provider.description), records: [] }
         }
       }),
     )

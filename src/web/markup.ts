@@ -27,6 +27,11 @@ export function link(parameters: Readonly<Record<string, string>>): string {
   return `?${new URLSearchParams(filled).toString()}`
 }
 
+/** The fragment of the page's address that leads to a job. */
+export function rowId(provider: string, name: string): string {
+  return `${provider}/${name}`
+}
+
 /** Where a long word may break: after its separators, and before a capital letter. */
 const BREAKS = /(?<=[.:/_@])|(?<=[a-z\d])(?=[A-Z])/
 /** Shorter words fit into every column. */

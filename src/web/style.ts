@@ -5,10 +5,10 @@
 export const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2430; --dim: #566072; --page: #f5f6f8; --card: #fff; --line: #d9dde4;
   --link: #0b57d0; --red: #b3261e; --red-bg: #fce8e6; --blue: #0b4f9e; --blue-bg: #e3eefc; --gold: #7a4b00;
-  --gold-bg: #fdf0d5; --green: #1e6b35; --green-bg: #e4f3e8; --danger: #b3261e }
+  --gold-bg: #fdf0d5 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e8ef; --dim: #a3adbd; --page: #12161c; --card: #1b2129;
   --line: #323b47; --link: #8ab4f8; --red: #ffb4ab; --red-bg: #561b18; --blue: #a8c7fa; --blue-bg: #14365f;
-  --gold: #f7d08a; --gold-bg: #4a3408; --green: #9fdcb0; --green-bg: #16402a; --danger: #ff8a80 } }
+  --gold: #f7d08a; --gold-bg: #4a3408 } }
 * { box-sizing: border-box }
 body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.45 system-ui, sans-serif }
 main { max-width: 1760px; margin: 0 auto; padding: 20px 16px 40px }
@@ -16,31 +16,22 @@ h1 { font-size: 22px; margin: 0 0 4px; overflow-wrap: anywhere }
 h1::first-letter, button::first-letter, td a::first-letter { text-transform: uppercase }
 p { margin: 8px 0 }
 .title { background: var(--ink); color: var(--page); font-weight: 700; margin: 0; padding: 6px 16px; overflow-wrap: anywhere }
-.title.live { background: var(--danger); color: var(--card) }
+.title.live, button.danger { background: #b3261e; border-color: #b3261e; color: #fff }
 .place { font-weight: 600; margin: 0; overflow-wrap: anywhere }
 a { color: var(--link) }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px }
 small, .dim, dt, label, th, footer { color: var(--dim) }
 small { display: block; font-size: 13px }
-form, nav { display: flex; flex-wrap: wrap; gap: 8px; align-items: end; margin: 12px 0 }
+form { display: flex; flex-wrap: wrap; gap: 8px; align-items: end; margin: 12px 0 }
 label { display: grid; gap: 4px }
-[role=search] { flex-wrap: nowrap }
-.filter { display: flex; gap: 12px; align-items: center; margin: 12px 0 }
-[role=search] label { display: flex; flex-wrap: wrap; gap: 8px; align-items: center }
 [method=post] { max-width: 40em; flex-direction: column; align-items: start }
 [method=post] label, [method=post] input { width: 100% }
-input, button, nav a, td a, .field { font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 5px 12px }
-input, .field { border-color: var(--dim); min-width: 0 }
-.field { color: var(--dim); text-decoration: none; width: 17em; cursor: text; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+input, button, td a { font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 5px 12px }
+input { border-color: var(--dim); min-width: 0 }
 button { background: var(--link); border-color: var(--link); color: var(--card); font-weight: 600; cursor: pointer }
-button.danger { background: var(--danger); border-color: var(--danger) }
-nav a, td a { text-decoration: none; display: inline-block }
-td a { padding: 1px 10px; color: var(--link) }
-td a.danger { color: var(--danger); border-color: var(--danger) }
-nav span { align-self: center }
-nav a[aria-current] { border-color: var(--link); box-shadow: inset 0 0 0 1px var(--link); font-weight: 600 }
+td a { text-decoration: none; display: inline-block; padding: 1px 10px; color: var(--link) }
+td a.danger { color: var(--red); border-color: var(--red) }
 .alert { background: var(--red-bg); color: var(--red); border: 1px solid; border-radius: 8px; padding: 10px 14px; margin: 12px 0 }
-.done { background: var(--green-bg); color: var(--green); border: 1px solid; border-radius: 8px; padding: 10px 14px; margin: 12px 0; overflow-wrap: anywhere }
 .box, dl, table { background: var(--card); border: 1px solid var(--line); border-radius: 8px }
 .box, dl { padding: 16px; margin: 12px 0 }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 6px 16px; max-width: 40em }
@@ -57,13 +48,15 @@ tr + tr td { border-top: 1px solid var(--line) }
 [data-label=Owner] div { max-width: 20em }
 h1, dd, [data-label=Job], [data-label=Owner] { white-space: pre-wrap; unicode-bidi: plaintext; text-align: left }
 td small { white-space: normal; text-wrap: balance; overflow-wrap: anywhere; min-width: 8em }
+small.next { color: var(--ink); min-width: 12.5em; text-wrap: wrap }
+tr:target { outline: 2px solid var(--link); outline-offset: -2px }
 time { white-space: nowrap }
 .error { color: var(--red) }
 .state { display: inline-block; border-radius: 99px; padding: 1px 10px; font-weight: 600; font-size: 13px }
 .stuck, .missed, .late, .died, .failed { background: var(--red-bg); color: var(--red) }
 .running { background: var(--blue-bg); color: var(--blue) }
 .paused { background: var(--gold-bg); color: var(--gold) }
-.idle { background: var(--green-bg); color: var(--green) }
+.idle { background: var(--page); color: var(--dim) }
 footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
 @media screen and (max-width: 1180px) {
   table { display: block }
@@ -78,15 +71,14 @@ footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
   [data-label=Action] { display: block; margin-top: auto; padding-top: 6px }
   [data-label=Job]::before, [data-label=Action]::before, td:empty { content: none; display: none }
   td small { display: inline }
+  small.next { display: block }
   td span { white-space: nowrap }
-  input, button, nav a, td a, .field { min-height: 44px; padding: 10px 14px; justify-self: start }
-  [role=search] label { display: grid }
-  [role=search] label, .field { flex: 1 }
+  input, button, td a { min-height: 44px; padding: 10px 14px; justify-self: start }
   tr + tr td { border: 0 }
 }
 @media print {
   :root { color-scheme: light }
-  nav, form, .filter, .dim a, .refresh, [data-label=Action], [data-action] { display: none }
+  form, .dim a, .refresh, [data-label=Action], [data-action] { display: none }
   body { font-size: 9pt; background: none }
   main { padding: 0; max-width: none }
   .title, .title.live { background: none; color: inherit; border-bottom: 2px solid; padding: 0 0 2pt }
@@ -101,7 +93,6 @@ footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
   .state { padding: 0; background: none }
 }
 @media (forced-colors: active) {
-  .state, .title, .alert, .done { border: 1px solid }
-  nav a[aria-current] { border-width: 3px }
+  .state, .title, .alert { border: 1px solid }
 }
 `

@@ -66,7 +66,7 @@ it('answers a server of Node', async () => {
   expect([head.statusCode, nothing]).toEqual([200, ''])
   const headers = { ...FORM, origin: `http://127.0.0.1:${port}` }
   const [done] = await send(port, PAUSE, { method: 'POST', headers }, 'for=1h&reason=r')
-  expect([done.statusCode, done.headers.location]).toEqual([303, '?q=job'])
+  expect([done.statusCode, done.headers.location]).toEqual([303, '?#%2Fjob'])
   expect((await provider.table.find('job'))?.paused).toBe(true)
   expect(seen[0]).toBe(`GET http://127.0.0.1:${port}/locks?q=jo`)
 })
