@@ -48,7 +48,7 @@ tr + tr td { border-top: 1px solid var(--line) }
 [data-label=Owner] div { max-width: 20em }
 h1, dd, [data-label=Job], [data-label=Owner] { white-space: pre-wrap; unicode-bidi: plaintext; text-align: left }
 td small { white-space: normal; text-wrap: balance; overflow-wrap: anywhere; min-width: 8em }
-small.next { color: var(--ink); min-width: 12.5em; text-wrap: wrap }
+small.next { color: var(--ink); min-width: 10em; text-wrap: wrap }
 tr:target { outline: 2px solid var(--link); outline-offset: -2px }
 time { white-space: nowrap }
 .error { color: var(--red) }
