@@ -2,7 +2,7 @@ import { SqlLockProvider, dialects } from 'shedlock-orm/sql'
 import { lockPage } from 'shedlock-orm/web'
 import { client, connect } from './connection'
 
-// The app that serves the operators' page, with a connection of its own; and what the operator's browser keeps: a cookie.
+// The app that serves the operators' page, with a connection of its own.
 
 export interface Visit {
   readonly id: number
@@ -47,11 +47,10 @@ globalThis.Response = class extends Response {
 
 const provider = new SqlLockProvider(client, dialects.sqlite, { timeLimit: '1s' })
 const page = lockPage(provider, { authorize: () => ({ user: 'you' }), readOnly: false })
-let cookie = ''
 
 /** A request as a server receives it. Browsers set some of its headers themselves, and only when they send it. */
 function request(query: string, form: string | undefined): Request {
-  const headers = { accept: 'text/html', cookie, 'sec-fetch-site': 'same-origin' }
+  const headers = { accept: 'text/html', 'sec-fetch-site': 'same-origin' }
   return Object.defineProperties(
     new Request(ADDRESS + query, { method: form === undefined ? 'GET' : 'POST' }),
     {
@@ -80,20 +79,14 @@ async function load({ id, query, form, isRefresh }: Visit, attempt = 1): Promise
   const pauses = new URLSearchParams(query).get('action') === 'pause'
   if (pauses) await untilRunIsOver()
   else if (isRefresh) await untilRunIsOver(LONG)
-  const { status, headers, body } = await answered(query, form)
-  if (status === 303) return load({ id, query: headers.get('location') ?? '' })
+  const response = await page(request(query, form))
+  const { status, headers } = response
+  const body = await response.text()
+  if (status === 303) return load({ id, query: '' })
   // The next run may have begun in the meantime.
   if (status === 409 && pauses && attempt < ATTEMPTS) return load({ id, query, form }, attempt + 1)
   const isHtml = headers.get('content-type')?.startsWith('text/html') === true
   return { id, query, isHtml, body, refreshes: body.includes('<body data-refresh=') }
-}
-
-async function answered(query: string, form?: string) {
-  const response = await page(request(query, form))
-  const { status, headers } = response
-  const [set, isOver] = /^([^;]*)(.*Max-Age=0)?/.exec(headers.get('set-cookie') ?? '')?.slice(1) ?? []
-  if (set) cookie = isOver ? '' : set
-  return { status, headers, body: await response.text() }
 }
 
 self.onmessage = async ({ data: { database, visit } }: MessageEvent<Wanted>) => {

@@ -5,10 +5,18 @@ import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
+import { eventually } from '../eventually'
 import { itIf } from '../it-if'
+import { read } from '../project'
 import { Log } from '../typeorm/log'
 import { JAVA_TABLES } from './table-faults'
 
+const RUNBOOK = 'docs/guides/operating.md'
+/** What the runbook calls the clients of each dialect. */
+const CLIENTS: Readonly<Record<string, string>> = {
+  ...{ postgres: 'PostgreSQL', mysql: 'MySQL, MariaDB', mariadb: 'MySQL, MariaDB', sqlite: 'SQLite' },
+  ...{ mssql: 'SQL Server', oracle: 'Oracle' },
+}
 const SLOT = Date.UTC(2026, 10, 21, 10)
 
 describeBackends(availableBackends())('finding locks on $name', (backend) => {
@@ -33,6 +41,23 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
     expect(await provider.table.find('Free')).toBeUndefined()
     expect(await provider.table.find('')).toBeUndefined()
   })
+
+  itIf(backend.dialect in CLIENTS, 'SQL in the runbook')(
+    'the SQL of the runbook shows what is held',
+    async () => {
+      await provider.table.create()
+      await (await provider.lock({ name: 'free', lockAtMostFor: '1m' }))?.unlock()
+      await provider.lock({ name: 'held', lockAtMostFor: '1h' })
+      const [, shown = ''] = read(RUNBOOK).split(`\n-- ${CLIENTS[backend.dialect]}\n`)
+      const [query = ''] = shown.split(';')
+      await eventually(async () => {
+        const rows = await dataSource.query<object[]>(
+          `select seen.name from (${query}) seen where seen.lock_until > seen.now`,
+        )
+        expect(rows.map((row) => Object.values(row) as unknown[])).toEqual([['held']])
+      })
+    },
+  )
 
   it('reads the whole table only for all locks, and one lock after another to see whether they are overdue', async () => {
     await provider.table.create()

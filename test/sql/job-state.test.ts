@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals'
 import { parseJob } from '../../src/core/jobs'
 import { defaultLockedBy, lastRunOf, newOwner } from '../../src/sql/owner'
 import type { LockRecord } from '../../src/sql/records'
-import { jobView, summary, troubleFirst } from '../../src/sql/table/job-state'
+import { JOB_STATES, jobView, summary, troubleFirst } from '../../src/sql/table/job-state'
+import { read } from '../project'
 
 const NOW = new Date('2026-11-27T10:20:00Z')
 const MINUTE = 60_000
@@ -88,6 +89,14 @@ it('when a job is due next is a time, never, or not known', () => {
   expect(dueAt(() => at).nextDue).toEqual(at)
   expect(dueAt(() => null).nextDue).toBeNull()
   expect(jobView('job', row(LIVE, -4, 6))).not.toHaveProperty('nextDue')
+})
+
+it('the runbook explains each state in the words of the code', () => {
+  const [, list] = read('docs/guides/operating.md').split('\n## ')
+  const items = Object.entries(JOB_STATES).map(
+    ([state, { means, next, never }]) => `- **${state}:** ${means} **Next:** ${next} **Never:** ${never}`,
+  )
+  expect(list?.match(/^- .*/gm)).toEqual(items)
 })
 
 it('the first sentence counts those that need a person', () => {

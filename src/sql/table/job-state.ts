@@ -20,14 +20,14 @@ import { foreignClock, isHeldForEver, wasAcquired, type LockRecord } from '../re
 /** The states of a job, those that need a person first. A test compares them with the table in docs/guides/operating.md. */
 export const JOB_STATES = {
   stuck: {
-    means: 'Its lock is held although no run needs it, or a time in its row is wrong.',
+    means: 'Its lock is held though no run needs it, or its times are wrong.',
     next: 'See that no run goes on, then release it. If a time is wrong, run doctor.',
-    never: 'Delete the row: a run that goes on would overlap with the next one.',
+    never: 'Delete the row: the next run may overlap.',
   },
   missed: {
     means: 'It was due, its lock was free, and nobody ran it.',
     next: 'See why no scheduler started it, then run it now.',
-    never: 'Wait for it: a missed run is not repeated.',
+    never: 'Wait: nobody repeats it.',
   },
   late: {
     means: 'It was acquired too long ago, or its run takes too long.',
@@ -35,19 +35,19 @@ export const JOB_STATES = {
     never: 'Release it while its run goes on.',
   },
   died: {
-    means: 'Its lock expired before the run ended: the process is gone, or still works.',
+    means: 'Its lock expired before its run ended.',
     next: 'See that its process has ended, then run it now.',
     never: 'Run it beside a process that still works.',
   },
   failed: {
     means: 'Its last run threw, or was longer than its lease may last.',
     next: 'Correct the error. If its work is not done, run it now.',
-    never: 'Repeat it before you know what it has done already.',
+    never: 'Repeat it before you know what it did.',
   },
   running: {
     means: 'A run holds its lock.',
     next: 'Wait: if its process is gone, the lock ends by itself.',
-    never: 'Release it: that stops no run, and a second one may start.',
+    never: 'Release it: that stops no run.',
   },
   paused: {
     means: 'Somebody stopped it; the owner says who, and why.',
@@ -57,7 +57,7 @@ export const JOB_STATES = {
   idle: {
     means: 'Nothing is known to be wrong.',
     next: 'Nothing.',
-    never: 'Take it for proof that it runs: that takes a limit or due times.',
+    never: 'Take it for proof that it runs: give it a limit.',
   },
 } as const
 /** The state of a job, as `JobView` describes it. */
@@ -76,7 +76,7 @@ export interface JobView {
   /** The name of its lock. */
   readonly name: string
   /**
-   * - `stuck` its lock is held although no run needs it, or a time in its row is wrong
+   * - `stuck` its lock is held though no run needs it, or its times are wrong
    * - `missed` it was due more than a minute ago, its lock was free, and nobody acquired it
    * - `late` it was last acquired longer ago than its limit, or never, or its run takes too long
    * - `died` the last lease ended without an outcome
