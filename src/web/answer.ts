@@ -41,19 +41,16 @@ interface Page {
   readonly status: number
   readonly subject: Subject
   readonly heading: string
-  /** The title of the browser tab. Default: the heading. */
-  readonly tab?: string
   readonly main: Markup
   /** How often the page shows what is new, in seconds. Default: never. */
   readonly refresh?: number | undefined
-  readonly headers?: object
 }
 
-export function page({ status, subject, heading, tab = heading, main, refresh, headers }: Page): Response {
+export function page({ status, subject, heading, main, refresh }: Page): Response {
   const { title, places } = subject
   const document = markup`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<link rel="icon" href="data:,"><title>${title && `${title}: `}${tab}</title><style>${new Markup(STYLE)}</style>
+<link rel="icon" href="data:,"><title>${title && `${title}: `}${heading}</title><style>${new Markup(STYLE)}</style>
 ${refresh && markup`<script>${new Markup(SCRIPT)}</script><noscript><meta http-equiv="refresh" content="${refresh}"></noscript>`}</head>
 <body${refresh && markup` data-refresh="${refresh}"`}>${title && markup`<header class="title${/\b(prod|production|live)\b/i.test(title) && ' live'}">${title}</header>`}<main>
 <h1>${heading}</h1>
@@ -61,5 +58,5 @@ ${places.map((place) => markup`<p class="place">${place}</p>`)}
 ${main}
 </main></body></html>
 `
-  return answer(status, 'text/html', document.html, headers)
+  return answer(status, 'text/html', document.html)
 }
