@@ -154,14 +154,16 @@ describe('the page', () => {
       await provider.insert(name, { owner: 'host-2/7', at: -60, until })
     await provider.table.pause('paused', { duration: '1h', reason: 'r' })
     const shown = Object.fromEntries<unknown>(
-      [...(await html()).matchAll(/<tr role="row" id="\/(\w+)">(.*?)<\/tr>/gs)].map(([, name, row = '']) => [
-        name,
-        [
-          /class="next">([^<]*)/.exec(row)?.[1],
-          row.includes('class="danger"'),
-          row.includes('class="error"'),
+      [...(await html()).matchAll(/<tr role="row" id="\/(\w+)">(.*?)<\/tr>/gs)].map(
+        ([, name = '', row = '']) => [
+          name,
+          [
+            /class="next">([^<]*)/.exec(row)?.[1],
+            row.includes('class="danger"'),
+            row.includes('class="error"'),
+          ],
         ],
-      ]),
+      ),
     )
     expect(shown).toEqual({
       failed: [JOB_STATES.failed.next, false, true],
