@@ -1,7 +1,7 @@
 import { CronJob, CronTime } from 'cron'
 import { Cron } from 'croner'
 import { createTask } from 'node-cron'
-import { describe, expect, it } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import type { NodeCronContextLike, slotOf } from '../../src/core/cron'
 import { isInTheWay, missedAt, parseJob, type Due, type Job } from '../../src/core/jobs'
 import { afterTest } from '../after-test'
@@ -84,12 +84,11 @@ describe('a due time is missed', () => {
   })
 
   it('of a lock that was never acquired only if this process saw it', () => {
-    expect(missedAt(parseJob({ due: (after) => hourly(after) }, 'job'), undefined)).toBeUndefined()
-    let next = Date.now() - 120_000
-    const job = parseJob({ due: { getNextRun: () => new Date(next) } }, 'job')
-    const seen = next
-    next = Date.now() + 60_000
-    expect(job.due?.next(0)).toBe(next)
-    expect(job.due?.last(Date.now())).toBe(seen)
+    jest.useFakeTimers({ now: at('10:30:00') })
+    afterTest(() => jest.useRealTimers())
+    const job = parseJob({ due: (after) => hourly(after) }, 'job')
+    expect(missedAt(job, undefined)).toBeUndefined()
+    jest.advanceTimersByTime(32 * 60_000)
+    expect(missedAt(job, undefined)).toBe(ms('11:00:00'))
   })
 })

@@ -186,7 +186,7 @@ it.each([
   await election.shutdown()
 })
 
-it('that is shut down before it leads steps down', async () => {
+it('an election that is shut down while it is won leads for a moment, and steps down', async () => {
   const events: string[] = []
   const provider = new InMemoryLockProvider()
   const stopping = promiseWithResolvers<Promise<readonly string[]>>()
@@ -206,14 +206,14 @@ it('that is shut down before it leads steps down', async () => {
   expect(provider.isLocked('leader')).toBe(false)
 })
 
-it('is refused without onElected', () => {
+it('an election without onElected is refused', () => {
   const configuration = { name: 'leader', lockAtMostFor: '1h' }
   expect(() => leaderElection(new InMemoryLockProvider(), configuration, {} as Callbacks)).toThrow(
     lockError('INVALID_CONFIGURATION', /^onElected of lock 'leader' must be a function/),
   )
 })
 
-it('keeps no timer after shutdown(), even if an attempt was under way', async () => {
+it('an election keeps no timer after shutdown(), even if an attempt was under way', async () => {
   jest.useFakeTimers()
   const answer = promiseWithResolvers()
   const provider = providerOf(() =>

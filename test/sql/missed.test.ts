@@ -65,7 +65,7 @@ it('a database that does not answer is asked again', async () => {
   await expect(provider.table.missed('job', { due: cron, atMost, signal })).rejects.toThrow('away')
 })
 
-it.each([{ atMost }, { due: cron }])('is refused with %j only', async (options) => {
+it.each([{ atMost }, { due: cron }])('a question with %j only is refused', async (options) => {
   await expect(provider.table.missed('job', options as never)).rejects.toEqual(
     lockError('INVALID_CONFIGURATION', "set 'due' to an expression or a time, and 'atMost'"),
   )

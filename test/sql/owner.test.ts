@@ -167,7 +167,7 @@ describe('a process', () => {
   })
 })
 
-it('names the host, the process and the thread by default, and keeps the end of a long name', () => {
+it('lockedBy names the host, the process and the thread by default, and keeps the end of a long name', () => {
   const { hostname } = os
   expect(defaultLockedBy()).toBe(`${hostname()}/${process.pid}`)
   jest.replaceProperty(workerThreads, 'isMainThread', false)
@@ -180,7 +180,7 @@ it('names the host, the process and the thread by default, and keeps the end of 
 it.each([
   ['host/1/36 failed', { ranFor: 36, heldFor: 0 }],
   ['host/1/36+64 failed', { ranFor: 36, heldFor: 64 }],
-])('becomes %s after a run', (ended, times) => {
+])('an owner becomes %s after a run', (ended, times) => {
   expect(endedOwner(newOwner('host/1'), { outcome: 'failed', keepFor: 0, ...times })).toBe(ended)
 })
 
@@ -193,17 +193,17 @@ it.each([
   ...['5+9999999999999999 failed', '9999999999999 failed', '5+99999999999999 unlocked'].map((run) => [
     ...['another program, which looks like ours', `h/1/${run}`],
   ]),
-])('reports no last run of %s', (_, owner = '') => {
+])('no last run is read from the owner of %s', (_, owner = '') => {
   expect(lastRunOf(owner, false, NOW, NOW)).toBeUndefined()
   if (owner.startsWith('h/')) expect([isOurs(owner), readableOwner(owner)]).toEqual([false, owner])
 })
 
-it('contains no times in the future, because then the row was changed by hand', () => {
+it('a last run has no times in the future, because then the row was changed by hand', () => {
   const later = new Date(NOW.getTime() + 1)
   expect(lastRunOf('x/5 failed', true, later, NOW)).toEqual({ outcome: 'failed', duration: 5 })
 })
 
-it('counts a lease as over if the clock was read just before its end, and then just after', () => {
+it('a lease is over if the clock was read just before its end, and then just after', () => {
   const row = {
     lock_name: 'job',
     owner: 'host/1/36+64 failed',

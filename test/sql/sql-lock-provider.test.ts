@@ -55,7 +55,7 @@ it.each([undefined, 'postgres://', { query: () => [] }])(
   },
 )
 
-it('a provider and its callers drain without a time-out', async () => {
+it('a provider and its callers drain with the default timeout, and refuse a wrong one', async () => {
   const provider = new SqlLockProvider(clientOf(untouched), dialects.sqlite)
   await provider.drain()
   await provider.forCaller().drain?.()
@@ -78,7 +78,7 @@ it('a time limit longer than any timer waits', async () => {
   await expect(provider.table.list()).resolves.toEqual([])
 })
 
-it('reports why it could not create the table, although it cannot check it again', async () => {
+it('an operator learns why the table could not be created, although it cannot be checked again', async () => {
   const answers = [Promise.resolve([])]
   const denied: StatementSender = {
     execute: () => Promise.reject(new DriverError('42501', new Error('permission denied for schema public'))),

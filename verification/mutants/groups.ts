@@ -31,7 +31,7 @@ export const groups: readonly Group[] = [
     // Where the table is depends on the schema of a session, which SQLite does not have.
     files: /^src\/sql\/lock-table\./,
     tests: [
-      'test/sql/@(lease-and-time-limit|pool|privileges|sql-lock-provider).test.ts',
+      'test/sql/@(calls|pool|privileges|sql-lock-provider).test.ts',
       'test/conformance/session-schema.test.ts',
       'test/drivers/databases-without-a-server.test.ts',
     ],

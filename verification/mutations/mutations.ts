@@ -13,7 +13,7 @@ export interface Mutation extends Break {
 const SUITE = ['test/conformance/typeorm.test.ts']
 const STATEMENTS = ['test/typeorm/statements.test.ts']
 const LOST_ANSWERS = ['test/typeorm/lost-answers.test.ts']
-const BACKGROUND = ['test/sql/background-releases.test.ts']
+const BACKGROUND = ['test/sql/debts.test.ts']
 const CORE = ['test/core/locking-task-executor.test.ts']
 
 export const mutations: readonly Mutation[] = [
@@ -407,8 +407,8 @@ export const mutations: readonly Mutation[] = [
     breaks: 'an error is explained with a time limit of its own',
     file: 'src/sql/lock-table.ts',
     find: 'isHarmless: () => true, attempt }, deadline)',
-    replace: 'isHarmless: () => true, attempt }, cause ? time.now() + this.timeLimit : deadline)',
-    tests: ['test/sql/lease-and-time-limit.test.ts'],
+    replace: 'isHarmless: () => true, attempt }, cause ? new Deadline(this.timeLimit) : deadline)',
+    tests: ['test/sql/calls.test.ts'],
     backend: 'sqlite',
   },
   {
@@ -507,7 +507,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/debts.ts',
     find: 'this.#settlements.size > 0 || this.#acquiring > 0',
     replace: 'this.#settlements.size > 0',
-    tests: ['test/sql/background-releases.test.ts'],
+    tests: ['test/sql/debts.test.ts'],
     backend: 'sqlite',
   },
   {
@@ -626,8 +626,8 @@ export const mutations: readonly Mutation[] = [
     breaks: 'a session whose statement failed is not given back',
     file: 'src/sql/calls.ts',
     find: 'else await this.giveBack()',
-    replace: "else if (session !== 'release') await this.release()",
-    tests: ['test/sql/sessions.test.ts'],
+    replace: "else if (session !== 'release') await this.giveBack()",
+    tests: ['test/sql/failures.test.ts'],
     backend: 'sqlite',
     simulated: true,
   },
@@ -637,7 +637,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/calls.ts',
     find: 'if (!attempt.isGivenUp) await attempt.handOver',
     replace: 'await attempt.handOver',
-    tests: ['test/sql/sessions.test.ts', 'test/sql/pool.test.ts'],
+    tests: ['test/sql/failures.test.ts', 'test/sql/pool.test.ts'],
     backend: 'sqlite',
   },
   {

@@ -148,7 +148,7 @@ it('a provider waits a time limit for an acquisition, and then releases the row,
   expect(await world.held()).toEqual([])
 })
 
-it('a provider sends one statement at a time', async () => {
+it('a provider sends one release in the background at a time', async () => {
   await acquireUnanswered('answer lost', 50)
   const gate = world.network.stall('writes')
   await jest.advanceTimersByTimeAsync(1)
