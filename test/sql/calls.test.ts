@@ -190,6 +190,16 @@ it('a read whose answer got lost is sent again', async () => {
   expect(await settle(world.provider.table.find('first'), 3 * SECOND)).toMatchObject({ held: false })
 })
 
+it('an acquisition whose answer got lost is not sent again', async () => {
+  let acquisitions = 0
+  world.network.fault = async (send, isWrite, values) => {
+    if (!isWrite || !('lockAtMostFor' in values)) return send()
+    throw new DriverError(undefined, `ECONNRESET ${++acquisitions}`)
+  }
+  await expectFailure(world.provider.lock(known), { code: 'DATABASE_ERROR' })
+  expect(acquisitions).toBe(1)
+})
+
 it('an extension ends with the lease, however long the time limit is', async () => {
   const patient = new SqlLockProvider(world.network, dialects.sqlite, { timeLimit: HOUR })
   const lock = await patient.lock({ ...job(), lockAtMostFor: 2 * SECOND })

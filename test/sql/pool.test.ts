@@ -258,20 +258,6 @@ describe('the connections of a pool', () => {
     },
   )
 
-  it.each([
-    ['a time-out of the driver, as after that of the provider', drivenOut],
-    ['a statement that could not be prepared', failed('NOT_PREPARED', 'unprepared')],
-  ])('are ended after %s', async (_, write) => {
-    const lock = await provider.lock(job)
-    pool.write = write
-    const unlocked = lock?.unlock()
-    await jest.advanceTimersByTimeAsync(1)
-    expect(pool.ended).toBeGreaterThan(0)
-    pool.write = answered
-    await jest.advanceTimersByTimeAsync(SECOND)
-    await unlocked
-  })
-
   it('are used by ten calls at once, so that those that have begun come to an end, and the app waits for few', async () => {
     let most = 0
     pool.write = () => {
@@ -297,16 +283,6 @@ describe('the connections of a pool', () => {
     for (const failure of await Promise.all(failures)) expect(failure).toMatchObject({ code: 'TIMEOUT' })
     pool.write = answered
     expect(await settle(provider.lock({ ...job, name: 'next' }), SECOND)).toBeDefined()
-  })
-
-  it('are kept if a commit was not replicated, because they are healthy', async () => {
-    const lock = await provider.lock(job)
-    const refused = failed('NOT_REPLICATED', 'no standby')
-    let writes = 0
-    pool.write = () => (writes++, refused())
-    await failing(Promise.resolve(lock?.extend('1h')))
-    expect(pool).toMatchObject({ ended: 0 })
-    expect(writes).toBeGreaterThan(2)
   })
 
   it('that wait behind one row are ended again once that row was written, and otherwise after minutes', async () => {
