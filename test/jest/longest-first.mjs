@@ -16,15 +16,16 @@ const changed = process.argv
   .map((each) => /^(?:\.\/)?src\/(.*)\.ts$/.exec(each)?.[1].split('/'))
   .filter((parts) => parts !== undefined)
 
-/** How close a test is to a changed file: it has its name, or shares the beginning of its path. */
+/** How close a test is to a changed file: its name has that of the file, or they share the beginning of their paths. */
 function closeness(path) {
   const [, own = ''] = /\/test\/(.*)\.test\.ts$/.exec(path) ?? []
   const parts = own.split('/')
+  const name = `-${parts.at(-1)}-`
   return Math.max(
     0,
     ...changed.map((file) => {
       const differs = file.findIndex((part, index) => part !== parts[index])
-      return (file.at(-1) === parts.at(-1) ? 10 : 0) + (differs === -1 ? file.length : differs)
+      return (name.includes(`-${file.at(-1)}-`) ? 10 : 0) + (differs === -1 ? file.length : differs)
     }),
   )
 }

@@ -5,7 +5,7 @@ import { DriverError, type SqlClient, type SqlSession } from '../../src/sql/sess
 import { SqlLockProvider, type SqlLockProviderOptions } from '../../src/sql/sql-lock-provider'
 import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { job, LIMIT, MINUTE, SECOND, settle, useVirtualTime } from './on-virtual-time'
+import { HOUR, job, LIMIT, MINUTE, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
 const world = useVirtualTime()
 
@@ -152,6 +152,20 @@ describe('the connections of the locks', () => {
     await settle(Promise.resolve(lock?.unlock()), SECOND)
     await settle(provider.drain(), SECOND)
     expect(await world.held()).toEqual([])
+  })
+
+  it('serve a release before the acquisitions of the last second, but not before an earlier one', async () => {
+    provider = create({ ownConnections: 1 })
+    const lock = await settle(provider.lock(job()))
+    driver.answer = () => later(600)
+    const served: string[] = []
+    const serve = (what: string, call: Promise<unknown> | undefined) => call?.then(() => served.push(what))
+    const early = [serve('first', provider.lock(job('first'))), serve('early', provider.lock(job('early')))]
+    await jest.advanceTimersByTimeAsync(1_100)
+    const late = [serve('late', provider.lock(job('late'))), serve('release', lock?.unlock())]
+    await settle(Promise.all([...early, ...late]), 2 * LIMIT)
+    expect(served).toEqual(['first', 'early', 'release', 'late'])
+    await settle(world.provider.drain(0), HOUR)
   })
 
   it.each([
