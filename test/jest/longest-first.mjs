@@ -16,16 +16,17 @@ const changed = process.argv
   .map((each) => /^(?:\.\/)?src\/(.*)\.ts$/.exec(each)?.[1].split('/'))
   .filter((parts) => parts !== undefined)
 
-/** How close a test is to a changed file: its name has that of the file, or they share the beginning of their paths. */
+/** How close a test is to a changed file: the words of one name are in the other, or their paths begin alike. */
 function closeness(path) {
   const [, own = ''] = /\/test\/(.*)\.test\.ts$/.exec(path) ?? []
   const parts = own.split('/')
   const name = `-${parts.at(-1)}-`
+  const isNamed = (other) => name.includes(other) || other.includes(name)
   return Math.max(
     0,
     ...changed.map((file) => {
       const differs = file.findIndex((part, index) => part !== parts[index])
-      return (name.includes(`-${file.at(-1)}-`) ? 10 : 0) + (differs === -1 ? file.length : differs)
+      return (isNamed(`-${file.at(-1)}-`) ? 10 : 0) + (differs === -1 ? file.length : differs)
     }),
   )
 }
