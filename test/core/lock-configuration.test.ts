@@ -68,10 +68,7 @@ describe('a lock configuration', () => {
     [{ lockAtMostFor: undefined }, /^Lock 'job' has no lockAtMostFor – .* defaultLockAtMostFor/],
     [{ lockAtMostFor: '-1s' }, /^lockAtMostFor of lock 'job' is negative \(-1s\)/],
     [{ lockAtMostFor: 0 }, /expire at once/],
-    [
-      { lockAtMostFor: 1 },
-      /^lockAtMostFor of lock 'job' is shorter than two milliseconds, so .* expire at once/,
-    ],
+    [{ lockAtMostFor: 1 }, /^lockAtMostFor of lock 'job' is shorter than two milliseconds/],
     [{ lockAtLeastFor: -1 }, /^lockAtLeastFor of lock 'job' is negative/],
     [{ lockAtLeastFor: '11m' }, /lockAtLeastFor .*'job' \(660000 ms\) is longer than .* \(600000 ms\)/],
     [{ untilSucceeded: true }, /^untilSucceeded of lock 'job' needs a slot/],
@@ -80,19 +77,10 @@ describe('a lock configuration', () => {
     [{ keepAlive: { atMost: 0 } }, /^keepAlive\.atMost of lock 'job' must be a millisecond or more/],
     [{ wait: 'soon' }, /^wait of lock 'job' is 'soon', which is not a duration/],
     [{ wait: { atMost: 'soon' } }, /^wait\.atMost of lock 'job' is 'soon'/],
-    [
-      { wait: { atMost: '1m', interval: 0 } },
-      /^wait\.interval of lock 'job' must be a millisecond or more\.$/,
-    ],
+    [{ wait: { atMost: '1m', interval: 0 } }, /^wait\.interval of lock 'job' must be a millisecond/],
     [{ wait: { interval: '1s' } }, /^wait\.atMost of lock 'job' must be a duration such as '1m'\.$/],
-    [
-      { wait: { atMost: 1, retries: 3 } },
-      /^Unknown option 'retries' in the wait of lock 'job' – .* atMost, i/,
-    ],
-    [
-      { lockAtMost: 1, waits: 1 },
-      /^Unknown option 'lockAtMost', 'waits' in the lock configuration – .* name, /,
-    ],
+    [{ wait: { atMost: 1, retries: 3 } }, /^Unknown option 'retries' in the wait of lock 'job'/],
+    [{ lockAtMost: 1, waits: 1 }, /^Unknown option 'lockAtMost', 'waits' in the lock configuration/],
   ])('is refused with %o', (rest, message) => {
     expect(() => parseLockConfiguration({ ...valid, ...rest })).toThrow(refusal(message))
   })

@@ -3,7 +3,6 @@ import { LockError } from '../../src/core/errors'
 import { drivers } from '../../src/drivers/drivers'
 import { sqlClient, type RunStatement } from '../../src/drivers/sql-client'
 import { isNotPrepared } from '../../src/drivers/statement-names'
-import { databaseError } from '../../src/sql/database-errors'
 import { dialects } from '../../src/sql/dialects'
 import { DriverError, type StatementResult } from '../../src/sql/session'
 import { parameter, sql } from '../../src/sql/sql'
@@ -106,20 +105,6 @@ describe('a SQL client', () => {
     await expect(provider.lock(job)).rejects.toEqual(lockError('DATABASE_ERROR', 'fetch failed'))
     await provider.drain()
     expect(await provider.lock(job)).toBeDefined()
-  })
-
-  it.each([
-    ['The connection to the database failed, before a statement', { severity: 'FATAL', code: '28P01' }],
-    ['The client ended a statement for the lock table without an answer', { message: 'Cannot serialize' }],
-    [
-      'The database answered a statement for the lock table with error 22P02',
-      { severity: 'ERROR', code: '22P02' },
-    ],
-  ])('%s: says what failed, not that the connection did', (message, properties) => {
-    const cause = Object.assign(new Error('no'), properties)
-    const { errorCode, notSent } = drivers.postgres
-    const error = new DriverError(errorCode(cause), cause, !notSent(cause))
-    expect(databaseError(error, {})).toEqual(lockError('DATABASE_ERROR', message))
   })
 
   it('knows that nothing was sent if no session could be opened, whatever the error is', async () => {

@@ -13,7 +13,11 @@ const LONGER: readonly (readonly [path: RegExp, seconds: number, why: string])[]
     'stops processes, and waits until connections are refused',
   ],
   [/\/test\/testing\/wrong-storages/, 60, 'runs the whole suite on each wrong storage'],
-  [/\/test\/sql\/(debts|migrations|owner)/, 60, 'tries thousands of values, or starts clients'],
+  [
+    /\/test\/sql\/(debts|migrations|owner|session-pool)/,
+    60,
+    'tries thousands of values or locks, or starts clients',
+  ],
   [/\/test\/new-dialect/, 60, 'compiles the project'],
   [/\/test\/sql\/locked-table/, 30, 'waits for the time limit of calls'],
   [

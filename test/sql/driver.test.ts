@@ -14,6 +14,8 @@ it.each<[keyof typeof drivers, object, Meaning]>([
   ['postgres', { severity: 'ERROR', code: '26000' }, answered('26000')],
   ['postgres', { severity: 'FATAL', code: '57P01' }, UNKNOWN],
   ['postgres', { code: 'ECONNRESET' }, UNKNOWN],
+  ['postgres', { message: 'Cannot serialize' }, UNKNOWN],
+  ['postgres', { severity: 'FATAL', code: '28P01' }, ['28P01', false, true]],
   ['postgres', { severity: 'FATAL', code: '53300' }, full('53300')],
   ['sqlite', { code: 'SQLITE_FULL' }, answered('SQLITE_FULL')],
   ['sqlite', { code: 'ERR_SQLITE_ERROR', errcode: 5 }, answered('SQLITE_BUSY')],

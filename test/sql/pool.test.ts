@@ -233,17 +233,6 @@ describe('the connections of a pool', () => {
     }
   })
 
-  it.each([3, undefined])('that cannot be ended are left by the client, if it can: %s', async (left) => {
-    neverEnd()
-    if (left === undefined) Object.assign(pool, { leave: undefined, left })
-    let stale = 3
-    pool.write = () => (stale-- > 0 ? readOnly() : answered())
-    const locked = provider.lock(job)
-    await jest.advanceTimersByTimeAsync(20)
-    expect(await locked).toBeDefined()
-    expect(pool).toMatchObject({ opened: 4, released: 4, ended: 0, left })
-  })
-
   it.each([silent, once(failed('SQLITE_BUSY', 'busy'), silent)])(
     'are given up at most twice by one call: %#',
     async (write) => {
@@ -481,13 +470,10 @@ describe('the connections of a pool', () => {
     [refusing('full', 'SQLITE_BUSY'), 'TIMEOUT', BUSY, 'full'],
     [{ write: changing(0) }, 'TIMEOUT', BUSY, LOST_RACE],
     [{ write: unprepared }, 'TIMEOUT', BUSY, 'unprepared'],
-    [{ write: once(unprepared, silent) }, 'TIMEOUT', SILENT, /^NoAnswer: /],
     [{ write: drivenOut }, 'DATABASE_ERROR', UNANSWERED, 'Query read timeout'],
     [{ write: once(changing(0), drivenOut) }, 'DATABASE_ERROR', UNANSWERED, 'Query read timeout'],
     [{ write: failed('STANDBY', 'no') }, 'DATABASE_ERROR', NO_WRITES, 'no'],
     [isReadOnly, 'DATABASE_ERROR', NO_WRITES, READ_ONLY],
-    [{ write: once(readOnly, silent) }, 'DATABASE_ERROR', NO_WRITES, READ_ONLY],
-    [{ write: readOnly }, 'DATABASE_ERROR', NO_WRITES, READ_ONLY],
     [{ write: drivenOut, unusable: destroyed }, 'INVALID_CLIENT', /^destroyed$/, 'destroyed'],
     [{ ...refusing('closed'), unusable: destroyed }, 'INVALID_CLIENT', /^destroyed$/, 'destroyed'],
     [{ write: changing(undefined) }, 'INVALID_CLIENT', /does not report how many rows/, 'undefined'],
