@@ -1,4 +1,4 @@
-import { optionError } from '../core/internal'
+import { clientError, optionError } from '../core/internal'
 import {
   drivers,
   opened,
@@ -68,13 +68,17 @@ export function anAdapter(adapter: { readonly adapterName: string }, option: str
 }
 
 function adapterOpener(adapter: AdapterFactoryLike, dialect: DialectName): SqlClient['open'] {
+  let isOwn = false
   const own = sqlClient(driverOf(dialect), {
     connect: async () => {
       const connecting = adapter.connect?.() ?? Promise.reject(new Error('the adapter opens no connection'))
       const raw = connecting.then(rawClientOf)
       const close = async () => (await connecting).dispose()
       // A pool of mariadb connects only now, and asks a server that refuses it for longer than a lock waits.
-      const connect = () => raw.then((client) => client.$queryRawUnsafe('select 1'))
+      const connect = async () => {
+        await (await raw).$queryRawUnsafe('select 1')
+        isOwn ||= await opensItsOwn(adapter, (await connecting).underlyingDriver?.())
+      }
       const { release, end } = await opened({}, connect, {
         wire: {},
         close,
@@ -85,4 +89,15 @@ function adapterOpener(adapter: AdapterFactoryLike, dialect: DialectName): SqlCl
     },
   })
   return () => own.connect()
+}
+
+/** @throws LockError `INVALID_CLIENT` if the adapter lends a pool again, and so perhaps a connection with a transaction of the app */
+async function opensItsOwn(adapter: AdapterFactoryLike, pool?: object): Promise<true> {
+  const another = await adapter.connect?.()
+  if (pool && another?.underlyingDriver?.() === pool)
+    throw clientError(
+      'The option adapter got an adapter over a pool of the app, whose transactions could undo a lock – pass one with settings: { adapter: new PrismaMariaDb({ …, connectionLimit: 1 }) }.',
+    )
+  await another?.dispose()
+  return true
 }

@@ -50,6 +50,8 @@ export interface AdapterLike {
   executeRaw(query: AdapterQuery): Promise<number>
   queryRaw(query: AdapterQuery): Promise<{ columnNames: string[]; rows: unknown[][] }>
   dispose(): Promise<void>
+  /** Returns its pool. */
+  underlyingDriver?(): object
 }
 
 interface AdapterQuery {

@@ -1,4 +1,4 @@
-import { time, type Cancel, type Deadline, type Lease } from '../core/internal'
+import { LockError, time, type Cancel, type Deadline, type Lease } from '../core/internal'
 import { isPoolTimeout } from './database-errors'
 import { DriverError, type SqlClient, type SqlSession } from './session'
 
@@ -144,6 +144,7 @@ export class SessionPool {
         if (session) return new PooledSession(session, true, source, this.#giveBack, this.#closed)
       } catch (error) {
         this.#open--
+        if (error instanceof LockError) throw error
         const { code, lasts } = error instanceof DriverError ? error : { code: undefined, lasts: false }
         // Otherwise, there is no server, or it is starting (57P03), which the client's own pool will notice, too.
         if ((code ?? '57P03') !== '57P03' || lasts || isPoolTimeout(error))

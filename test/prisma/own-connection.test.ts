@@ -1,6 +1,8 @@
 import { expect, it } from '@jest/globals'
 import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
+import { afterTest } from '../after-test'
 import { describeBackends } from '../backends'
+import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 import { prismaBackends } from './clients'
 import { openPrisma } from './lock-table'
@@ -47,6 +49,19 @@ describeBackends(backends)('locks of Prisma on $name', (backend) => {
     await lock?.unlock()
     await provider.drain()
   })
+
+  itIf(!isPostgres, 'an adapter that hides its settings')(
+    'refuse an adapter over a pool of the app, whose transactions could undo them',
+    async () => {
+      const { prisma, database } = await openPrisma(backend)
+      const pool = await (await database.ownAdapter()).connect?.()
+      afterTest(() => pool?.dispose())
+      const { PrismaMariaDb } = await import('@prisma/adapter-mariadb')
+      const adapter = new PrismaMariaDb(pool?.underlyingDriver?.() as never, { useTextProtocol: true })
+      const provider = prismaLockProvider(prisma, { adapter })
+      await expect(provider.lock(job)).rejects.toEqual(lockError('INVALID_CLIENT', /over a pool of the app/))
+    },
+  )
 
   it('refuse an adapter that is none', async () => {
     const { prisma } = await openPrisma(backend)
