@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { opened } from '../../src/drivers/own-connection'
+import timers from 'node:timers/promises'
+import { opened, readSockets } from '../../src/drivers/own-connection'
 
 beforeEach(() => {
   jest.useFakeTimers()
@@ -23,4 +24,11 @@ it("a connection of the lock's own is given up if it, or a hook of the app, does
   await late
   expect(destroy).toHaveBeenCalledTimes(1)
   expect(end).toHaveBeenCalledTimes(1)
+})
+
+it('a lock reads its sockets under the fake timers of a test runner, which stand still', async () => {
+  const fake = jest.spyOn(timers, 'setImmediate').mockReturnValue(new Promise(() => undefined))
+  await readSockets()
+  expect(fake).not.toHaveBeenCalled()
+  fake.mockRestore()
 })
