@@ -7,7 +7,7 @@ import {
   type LockingTaskExecutorOptions,
   type OptionParsers,
 } from '../core/internal'
-import { Preparation, readSockets } from '../drivers/internal'
+import { Preparation, sqlClient } from '../drivers/internal'
 import {
   dialectNamed,
   SQL_LOCK_PROVIDER_OPTIONS,
@@ -25,7 +25,7 @@ import {
   tableOfPrisma,
   type PrismaClientLike,
 } from './prisma-client'
-import { prismaSqlClient, type UseClient } from './prisma-sql-client'
+import { driverOf, prismaSqlClient, runRaw } from './prisma-sql-client'
 import { endReadOnlyConnection } from './read-only-connection'
 import { sqliteClient } from './sqlite-client'
 import { preparedProtocol } from './text-protocol'
@@ -80,14 +80,16 @@ export function prismaLockProvider(
     )
   const client = originalOf(prisma)
   const dialect = given ?? dialectNamed(dialectOfClient(client))
-  const use = dialect.name === 'sqlite' ? sqliteClient(client, errorsOf(dialect.name)) : undefined
   const check = preparedProtocol(client)
-  const useClient: UseClient = async (work) => {
-    await readSockets()
-    await check()
-    return work(client)
-  }
-  const sql = prismaSqlClient(dialect.name, use ?? useClient)
+  const sql =
+    dialect.name === 'sqlite'
+      ? prismaSqlClient(dialect.name, sqliteClient(client, errorsOf(dialect.name)))
+      : sqlClient(driverOf(dialect.name), {
+          connect: async () => {
+            await check()
+            return { run: (...statement) => runRaw(client, ...statement) }
+          },
+        })
   const open = openerOf(client, dialect.name, new Preparation(namedStatements), adapter)
   const isMySql = dialect.name === 'mysql' || dialect.name === 'mariadb'
   const leave = isMySql ? () => endReadOnlyConnection(client) : undefined

@@ -134,6 +134,7 @@ export class SessionPool {
       if ((isFresh || precedence !== 'acquisition') && (await idle.wake?.()) !== false) return idle
       void idle.close()
     }
+    let why: unknown = new DriverError(undefined, 'timeout: all connections of the locks are in use', false)
     if (this.#opens(turn) && this.#open < most) {
       this.#open++
       const began = time.now()
@@ -145,13 +146,19 @@ export class SessionPool {
       } catch (error) {
         this.#open--
         if (error instanceof LockError) throw error
+        why = error
         const { code, lasts } = error instanceof DriverError ? error : { code: undefined, lasts: false }
         // Otherwise, there is no server, or it is starting (57P03), which the client's own pool will notice, too.
         if ((code ?? '57P03') !== '57P03' || lasts || isPoolTimeout(error))
           this.#opensAgain = time.now() + AFTER_A_REFUSAL
       }
     }
-    const session = await client.connect()
+    const session = await client.connect().catch((error: unknown) => {
+      if (!(error instanceof LockError) || !client.open || most === 0) throw error
+      // No lock can use the client's pool, so there is nothing else than its own connections.
+      this.#opensAgain = 0
+      throw why
+    })
     return client.keepsOne ? new PooledSession(session, false, source, this.#giveBack, this.#closed) : session
   }
 

@@ -185,6 +185,26 @@ describe('the connections of the locks', () => {
     await settle(provider.drain())
   })
 
+  it('are opened again after a refusal, and once fewer are busy, if the pool is unfit for locks', async () => {
+    driver.connect = () => Promise.reject(new LockError('INVALID_CLIENT', 'unfit'))
+    driver.opening = () => Promise.reject(new DriverError(undefined, 'timeout: not opened in time', false))
+    const refused = expect(provider.lock(job())).rejects.toEqual(lockError('TIMEOUT', /did not answer/))
+    await settle(refused, LIMIT)
+    driver.opening = () => Promise.resolve()
+    await settle(lockAndRelease('job'))
+    await settle(provider.drain())
+    const opened = promiseWithResolvers()
+    driver.opening = () => opened.promise
+    provider = create({ ownConnections: 1, timeLimit: SECOND })
+    await settle(expect(provider.lock(job())).rejects.toEqual(lockError('TIMEOUT')), SECOND)
+    const waiting = lockAndRelease('waiting')
+    opened.resolve()
+    await settle(waiting)
+    await settle(provider.drain())
+    provider = create({ ownConnections: 0 })
+    await settle(expect(provider.lock(job())).rejects.toEqual(lockError('INVALID_CLIENT', 'unfit')))
+  })
+
   it('that are opened too late close again', async () => {
     const opened = promiseWithResolvers()
     driver.opening = () => opened.promise
