@@ -130,12 +130,7 @@ const NEVER = 0
 
 it.each<[when: string, code: string, pauses: number[], rest?: { slot?: number; isReadOnly?: boolean }]>([
   ['the table was looked at before it', 'TIMEOUT', [400, 700, 700, NEVER]],
-  [
-    'an error is explained by the table',
-    'DATABASE_ERROR',
-    [0, 0, 700, 700, NEVER],
-    { isReadOnly: true },
-  ],
+  ['an error is explained by the table', 'DATABASE_ERROR', [0, 0, 700, 700, NEVER], { isReadOnly: true }],
   ['the clock is read that its slot is ahead of', 'TIMEOUT', [0, 700, 700, NEVER], { slot: 4e12 }],
   [
     'it learns only afterwards that its slot is too far ahead',
