@@ -1,4 +1,4 @@
-import type { Dialect } from '../src/sql/dialects'
+import type { Dialect } from '../src/sql/dialect'
 import { tableSql } from '../src/sql/names'
 import type { Sql } from '../src/sql/sql'
 import { lockStatements } from '../src/sql/statements'

@@ -1,4 +1,5 @@
-import { dialects, type DialectName } from '../src/sql/dialects'
+import { dialects } from '../src/sql/dialects'
+import type { DialectName } from '../src/sql/dialect'
 import { migrationScripts } from '../src/sql/table/definition'
 
 /** The databases for which dbmate has a driver. */

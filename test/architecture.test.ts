@@ -36,6 +36,7 @@ const IMPORT_TABLE: readonly RegExp[] = [
 /** Where a dialect may be called by its name, and why. */
 const DIALECT_NAMES_ALLOWED: readonly RegExp[] = [
   /^sql\/dialects\//,
+  /^sql\/dialect\.ts$/, // the list of their names
   /^typeorm\/data-source-like\.ts$/, // what TypeORM calls them
   /^typeorm\/query-runner-client\.ts$/, // where a client runs statements in a way of its own
   /^(prisma\/prisma-client|prisma-8\/(prisma-8-lock-provider|prisma-contract))\.ts$/, // what Prisma calls them

@@ -50,17 +50,21 @@ export const newsql: LockDialect = { ...sqlite, quote: (identifier) => \`[\${ide
   ),
   "Cannot find module './newsql/table'": write(
     `${FOLDER}/table.ts`,
-    `import type { TableDialect } from '../../table/dialect'
+    `import type { TableDialect } from '../../dialect'
 import { sqliteTable } from '../sqlite/table'
 export const newsqlTable: TableDialect = { ...sqliteTable, time: 'newtime' }`,
   ),
   "Cannot find module './newsql/driver'": write(
     `${FOLDER}/driver.ts`,
-    `import type { Driver } from '../../driver'
+    `import type { Driver } from '../../dialect'
 import { sqliteDriver } from '../sqlite/driver'
 export const newsqlDriver: Driver = { ...sqliteDriver, settled: (text) => \`/* newsql */ \${text}\` }`,
   ),
-  "'newsql' does not exist in type": insert(REGISTRY, `'newsql' | `, `'postgres' | 'cockroachdb'`),
+  "'newsql' does not exist in type": insert(
+    'src/sql/dialect.ts',
+    `'newsql' | `,
+    `'postgres' | 'cockroachdb'`,
+  ),
   "Property 'newsql' is missing": all(
     insert(REGISTRY, IMPORTS, 'import { sqlite }'),
     insert(

@@ -1,11 +1,10 @@
 /** What the other folders import from the lock in SQL. */
 export { Attempt } from './calls'
 export { dialectNamed, dialects } from './dialects'
-export type { Dialect, DialectName } from './dialects'
+export type { Dialect, DialectName, Driver } from './dialect'
 export { mysqlLiteral } from './dialects/mysql/driver'
 export { postgresCode } from './dialects/postgres/driver'
 export { sqliteCode } from './dialects/sqlite/driver'
-export type { Driver } from './driver'
 export { guard, guardTransaction, outsideError, rowToPin } from './guard'
 export { idleConnection } from './idle-connection'
 export type { LockRow } from './lock-row'

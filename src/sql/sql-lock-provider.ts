@@ -14,7 +14,8 @@ import {
   type Refusal,
 } from '../core/internal'
 import { Debts } from './debts'
-import { parseDialect, type DialectName } from './dialects'
+import { parseDialect } from './dialects'
+import type { DialectName } from './dialect'
 import { LockRow } from './lock-row'
 import { LockTable } from './lock-table'
 import { parseLockedBy, defaultLockedBy, newOwner } from './owner'

@@ -1,4 +1,4 @@
-import type { DialectName } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 
 /** SQL that gives a table another name. */
 export function renameTable(dialect: DialectName, from: string, to: string): string {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import type { DataSource } from 'typeorm'
-import type { DialectName } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 import { root } from '../project'
 
 // Used outside of Jest as well.

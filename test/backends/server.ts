@@ -1,5 +1,5 @@
 import type { DataSourceOptions } from 'typeorm'
-import type { DialectName } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 
 /** Times in a server's SQL, said differently from the library's own statements where that is possible, so that one checks the other. */
 export interface TimeSql {

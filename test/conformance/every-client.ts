@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import { beforeAll } from '@jest/globals'
 import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
-import type { DialectName } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 import type { SqlClient } from '../../src/sql/session'
 import type { SqlLockProvider, SqlLockProviderOptions } from '../../src/sql/sql-lock-provider'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'

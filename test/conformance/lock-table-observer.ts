@@ -1,5 +1,6 @@
 import { drivers } from '../../src/drivers/drivers'
-import { dialects, type DialectName } from '../../src/sql/dialects'
+import { dialects } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 import { tableSql, type LockTableOptions } from '../../src/sql/names'
 import { render, type Sql } from '../../src/sql/sql'
 import { tableDefinition } from '../../src/sql/table/definition'

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import type { DialectName } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 
 /** Settings of a session and their values, in the words of the database. */
 export type SessionSettings = Readonly<Record<string, string | number>>

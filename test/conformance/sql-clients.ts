@@ -1,5 +1,5 @@
 import type { PrismaClientLike } from '../../src/prisma/prisma-client'
-import type { DialectName } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 import type { SqlClient } from '../../src/sql/session'
 import type { DataSourceLike } from '../../src/typeorm/data-source-like'
 import { errorsOf } from '../../src/prisma/native-code'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { LockProvider } from '../../src/core/lock-provider'
 import { drivers } from '../../src/drivers/drivers'
-import type { DialectName } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 import type { LockTableOptions } from '../../src/sql/names'
 import type { SqlLockProviderOptions } from '../../src/sql/sql-lock-provider'
 import type { LockProviderEnvironment } from '../../src/testing/expectations'

@@ -1,6 +1,7 @@
 import type { DialectName as Grammar } from '@guanmingchiu/sqlparser-ts'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { dialects, type Dialect, type DialectName } from '../../src/sql/dialects'
+import { dialects } from '../../src/sql/dialects'
+import type { Dialect, DialectName } from '../../src/sql/dialect'
 import { tableSql } from '../../src/sql/names'
 import { render } from '../../src/sql/sql'
 import { lockStatements } from '../../src/sql/statements'

@@ -1,5 +1,5 @@
 import type { SessionSettings } from '../conformance/session-settings'
-import type { DialectName } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 
 /** Settings that change what a quote or a backslash means in SQL, beside none. */
 export function quotingModes(dialect: DialectName): readonly SessionSettings[] {

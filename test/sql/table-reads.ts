@@ -1,4 +1,4 @@
-import type { Dialect } from '../../src/sql/dialects'
+import type { Dialect } from '../../src/sql/dialect'
 import type { LockTableOptions } from '../../src/sql/names'
 import { parameter, type Sql } from '../../src/sql/sql'
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'typeorm'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import type { DialectName } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterFile, afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'

@@ -1,4 +1,4 @@
-import type { DialectName } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 import type { TcpProxy } from '../../test/backends/tcp-proxy'
 
 /**

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
-import { type DialectName, dialects } from '../../src/sql/dialects'
+import { dialects } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 import { tableDefinition } from '../../src/sql/table/definition'
 import { clockOf } from '../../test/processes/fake-time'
 import { around } from './around'

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../src/sql/dialects'
+import type { Dialect } from '../../src/sql/dialect'
 import { DriverError } from '../../src/sql/session'
 import type { LockValues, Sql } from '../../src/sql/sql'
 import type { Random } from '../workers/random'

@@ -4,7 +4,7 @@ import { leaderElection, type LeaderElection } from '../../src/core/leader-elect
 import type { ActiveLock, CheckedLockConfiguration, Refusal, Duration } from '../../src/core/lock'
 import { LockProvider } from '../../src/core/lock-provider'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
-import type { Dialect } from '../../src/sql/dialects'
+import type { Dialect } from '../../src/sql/dialect'
 import type { LockRow } from '../../src/sql/lock-row'
 import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import type { Database } from './database'

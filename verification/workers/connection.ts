@@ -1,6 +1,6 @@
 import type { DataSourceOptions } from 'typeorm'
 import { servers } from '../../test/backends/servers'
-import type { DialectName } from '../../src/sql/dialects'
+import type { DialectName } from '../../src/sql/dialect'
 
 /** How a process connects to its database. */
 export interface Connection {

@@ -1,7 +1,5 @@
 import { configurationError } from '../../core/internal'
-import type { LockDialect } from '../dialect'
-import type { Driver } from '../driver'
-import type { TableDialect } from '../table/dialect'
+import type { Dialect, DialectName } from '../dialect'
 import { cockroachdb } from './cockroachdb/lock'
 import { cockroachdbTable } from './cockroachdb/table'
 import { hanaDriver } from './hana/driver'
@@ -27,19 +25,6 @@ import { sqlite } from './sqlite/lock'
 import { sqliteTable } from './sqlite/table'
 
 // The registration of the dialects. A new one has a folder with its `lock`, `table` and `driver`, and a line in each of the two lists.
-
-/** The databases that have a dialect. */
-export type DialectName =
-  'postgres' | 'cockroachdb' | 'mysql' | 'mariadb' | 'sqlite' | 'mssql' | 'oracle' | 'hana' | 'spanner'
-
-/** How one database differs from the others. */
-export interface Dialect extends LockDialect {
-  readonly name: DialectName
-  /** All else about its tables: how to create, check and describe them. */
-  readonly table: TableDialect
-  /** How its drivers write placeholders and report errors. */
-  readonly driver: Driver
-}
 
 /** The dialects by name. */
 export const dialects: { readonly [Name in DialectName]: Dialect & { readonly name: Name } } = {

@@ -1,5 +1,5 @@
 import { LockError } from '../../core/internal'
-import type { Dialect } from '../dialects'
+import type { Dialect } from '../dialect'
 import { checkColumn, unfitError } from '../database-errors'
 import { parameter, sql } from '../sql'
 import type { Attempt } from '../calls'

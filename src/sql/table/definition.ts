@@ -1,4 +1,4 @@
-import type { Dialect } from '../dialects'
+import type { Dialect } from '../dialect'
 import { render } from '../sql'
 import { tableSql, type LockColumn, type LockTableOptions } from '../names'
 

@@ -1,5 +1,5 @@
 import { LAST_TIME, NEVER_ACQUIRED, SLOT_AT_MOST_AHEAD } from '../../core/internal'
-import type { Dialect } from '../dialects'
+import type { Dialect } from '../dialect'
 import { columns } from '../expressions'
 import { raw, render, sql, type Sql } from '../sql'
 import type { Attempt } from '../calls'

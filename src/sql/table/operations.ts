@@ -24,7 +24,7 @@ import {
   type LockError,
 } from '../../core/internal'
 import { Attempt } from '../calls'
-import type { Dialect } from '../dialects'
+import type { Dialect } from '../dialect'
 import type { LockRow } from '../lock-row'
 import type { LockTable } from '../lock-table'
 import { endedOwner, isPause, pauseOwner } from '../owner'

@@ -1,4 +1,4 @@
-import type { Dialect } from '../dialects'
+import type { Dialect } from '../dialect'
 import { raw, sql } from '../sql'
 import type { Attempt } from '../calls'
 import { describeTable } from './check'

@@ -1,4 +1,5 @@
-import { dialects, type Dialect } from '../../../src/sql/dialects'
+import { dialects } from '../../../src/sql/dialects'
+import type { Dialect } from '../../../src/sql/dialect'
 import { sql, type Sql } from '../../../src/sql/sql'
 import { pinByRead } from '../../../src/sql/pin'
 

@@ -1,5 +1,5 @@
 import { sql } from '../../sql'
-import type { TableDialect } from '../../table/dialect'
+import type { TableDialect } from '../../dialect'
 import { describeColumns, postgresTable, regclass } from '../postgres/table'
 
 /** CockroachDB reads and writes a table as PostgreSQL does, but for the following. */

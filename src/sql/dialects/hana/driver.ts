@@ -1,4 +1,5 @@
-import { allBut, isUnknownHost, notConnected, type Driver, type ErrorLike } from '../../driver'
+import type { Driver } from '../../dialect'
+import { allBut, isUnknownHost, notConnected, type ErrorLike } from '../../driver'
 
 /** Excludes broken connections, commits with an unknown outcome, and the client's own codes, which are negative. */
 const hanaCode = allBut(/^(-\d+|145|149|1028|1029|1030|1031)$/)

@@ -1,4 +1,5 @@
-import { allBut, isUnknownHost, notConnected, numbered, type Driver, type ErrorLike } from '../../driver'
+import type { Driver } from '../../dialect'
+import { allBut, isUnknownHost, notConnected, numbered, type ErrorLike } from '../../driver'
 
 /** Excludes Azure's "the service has encountered an error processing your request". */
 export const mssqlCode = allBut(/^(40143|40197|40540)$/)

@@ -1,4 +1,5 @@
-import { allBut, isUnknownHost, notConnected, type Driver, type ErrorLike } from '../../driver'
+import type { Driver } from '../../dialect'
+import { allBut, isUnknownHost, notConnected, type ErrorLike } from '../../driver'
 
 /**
  * Excludes the end of the connection (1053: the server is shutting down, 1927: it was killed, 4031: it was idle for too long), and

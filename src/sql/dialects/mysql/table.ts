@@ -1,5 +1,5 @@
 import { raw, sql, type Sql } from '../../sql'
-import { FEW_CONNECTIONS, type TableDialect } from '../../table/dialect'
+import { FEW_CONNECTIONS, type TableDialect } from '../../dialect'
 
 /** The user of this connection, as `grant … to` expects it, and as the server lists privileges. */
 const GRANTEE = sql`concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`

@@ -1,4 +1,5 @@
-import { isUnknownHost, notConnected, numbered, type Driver, type ErrorLike } from '../../driver'
+import type { Driver } from '../../dialect'
+import { isUnknownHost, notConnected, numbered, type ErrorLike } from '../../driver'
 
 /** The codes for the limits of the pool, and for everything that can fail before a session is open. */
 const ORACLE_NO_CONNECTION = /^NJS-(040|064|065|076|50[3-8]|51[0124-9])$/

@@ -1,4 +1,5 @@
-import { allBut, isUnknownHost, notConnected, numbered, type Driver, type ErrorLike } from '../../driver'
+import type { Driver } from '../../dialect'
+import { allBut, isUnknownHost, notConnected, numbered, type ErrorLike } from '../../driver'
 
 /**
  * Excludes the SQLSTATEs which mean that the connection ended or the server stopped.

@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../sql'
-import { FEW_CONNECTIONS, type TableDialect } from '../../table/dialect'
+import { FEW_CONNECTIONS, type TableDialect } from '../../dialect'
 
 /**
  * The schemas of the search path with which the connection began, in their order: the app may have left another path, or another

@@ -1,4 +1,5 @@
-import { allBut, isUnknownHost, notConnected, numbered, type Driver, type ErrorLike } from '../../driver'
+import type { Driver } from '../../dialect'
+import { allBut, isUnknownHost, notConnected, numbered, type ErrorLike } from '../../driver'
 
 /** Excludes CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE and DATA_LOSS. */
 const spannerCode = allBut(/^(1|2|4|13|14|15)$/)

@@ -1,4 +1,5 @@
-import type { Driver, ErrorLike } from '../../driver'
+import type { Driver } from '../../dialect'
+import type { ErrorLike } from '../../driver'
 
 /** https://www.sqlite.org/rescode.html */
 const CODES: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import { sql } from '../../sql'
-import type { TableDialect } from '../../table/dialect'
+import type { TableDialect } from '../../dialect'
 
 export const sqliteTable: TableDialect = {
   conditional: true,
