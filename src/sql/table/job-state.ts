@@ -17,7 +17,10 @@ import { foreignClock, isHeldForEver, wasAcquired, type LockRecord } from '../re
 
 // What people call a lock: a job that runs, is late, has failed. `table.overdue`, the command line, the page and the runbook use the same words.
 
-/** The states of a job, those that need a person first. A test compares them with the table in docs/guides/operating.md. */
+/** The state of a job, as `JobView` describes it. */
+export type JobState = 'stuck' | 'missed' | 'late' | 'died' | 'failed' | 'running' | 'paused' | 'idle'
+
+/** What each state means, and what to do, those that need a person first. A test compares them with the table in docs/guides/operating.md. */
 export const JOB_STATES = {
   stuck: {
     means: 'Its lock is held though no run needs it, or its times are wrong.',
@@ -59,9 +62,7 @@ export const JOB_STATES = {
     next: 'Nothing.',
     never: 'Take it for proof that it runs: give it a limit.',
   },
-} as const
-/** The state of a job, as `JobView` describes it. */
-export type JobState = keyof typeof JOB_STATES
+} as const satisfies Readonly<Record<JobState, object>>
 
 /** The states that need a person. */
 const TROUBLE: readonly JobState[] = ['stuck', 'missed', 'late', 'died', 'failed']
