@@ -344,6 +344,7 @@ export async function attemptWithin<T>(
   } catch (error) {
     // Nobody waits for it any more.
     sessions.endTurn(turn)
+    if (!attempt.isConnected) sessions.openAgain()
     return new Failure('given-up', error, attempt.giveUp(takeSilentEnd))
   }
 }

@@ -174,6 +174,11 @@ export class SessionPool {
     return undefined
   }
 
+  /** Lets connections be opened after a refusal, too: the client's pool has given none. */
+  openAgain(): void {
+    this.#opensAgain = 0
+  }
+
   /** Keeps a connection open while this lock is held. Call it before its attempt gives the session back. */
   hold(lock: { readonly lease: Lease }): void {
     this.#held.add(lock)

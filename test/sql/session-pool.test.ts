@@ -205,6 +205,17 @@ describe('the connections of the locks', () => {
     await settle(expect(provider.lock(job())).rejects.toEqual(lockError('INVALID_CLIENT', 'unfit')))
   })
 
+  it('are opened again after a refusal, if the pool gives none either', async () => {
+    const connect = driver.connect.bind(driver)
+    driver.connect = () => new Promise(() => undefined)
+    driver.opening = () => Promise.reject(new DriverError(undefined, 'timeout: not opened in time', false))
+    await settle(expect(provider.lock(job())).rejects.toEqual(lockError('TIMEOUT')), LIMIT)
+    driver.opening = () => Promise.resolve()
+    await settle(lockAndRelease('job'), LIMIT)
+    driver.connect = connect
+    await settle(provider.drain())
+  })
+
   it('that are opened too late close again', async () => {
     const opened = promiseWithResolvers()
     driver.opening = () => opened.promise
