@@ -1,9 +1,14 @@
-import { execFileSync, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import {
+  execFileSync,
+  fork,
+  spawn,
+  type ChildProcess,
+  type ChildProcessWithoutNullStreams,
+} from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { afterAll } from '@jest/globals'
 import { root } from '../project'
 
@@ -84,14 +89,14 @@ export function runCli(args: readonly string[], options: RunOptions = {}): Promi
   // Jest sets FORCE_COLOR for its own processes, even if their output is no terminal.
   const { DATABASE_URL, FORCE_COLOR, ...inherited } = process.env
   const env = { ...inherited, ...options.env }
-  return needsProcess(args, options) ? runInProcess(args, env, options) : runInTurn(args, env)
+  return needsProcess(args, options) ? runInProcess(args, env, options) : runInTurn(args, env, options)
 }
 
-/** Whether the command starts a program, loads a file of the project or depends on where it runs. */
-function needsProcess(args: readonly string[], { cwd, env, under, input }: RunOptions): boolean {
+/** Whether the command starts a program, loads a file of the project or depends on how it is started. */
+function needsProcess(args: readonly string[], { env, under, input }: RunOptions): boolean {
   const loads = ['--data-source', '-d'].some((flag) => args.includes(flag))
   const starts = args[0] === 'exec' && env !== undefined
-  return loads || starts || Boolean(cwd ?? under ?? input ?? env?.['NODE_OPTIONS'])
+  return loads || starts || Boolean(under ?? input ?? env?.['NODE_OPTIONS'])
 }
 
 async function runInProcess(
@@ -107,18 +112,21 @@ async function runInProcess(
   return { status, ...written }
 }
 
-let thread: Worker | undefined
+let commands: ChildProcess | undefined
 let turn: Promise<unknown> = Promise.resolve()
 
-afterAll(() => thread?.terminate())
+afterAll(() => commands?.kill())
 
-/** Runs commands one after another in one thread, because starting a process takes ten times as long as most commands. */
-function runInTurn(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Finished> {
-  thread ??= new Worker(join(__dirname, 'command-line-thread.mjs'), { workerData: builtCli() })
-  const worker = thread
+/** Runs commands one after another in one process, because starting one takes ten times as long as most commands. */
+function runInTurn(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  { cwd = root }: RunOptions,
+): Promise<Finished> {
+  const child = (commands ??= fork(join(__dirname, 'command-line.mjs'), [builtCli()]))
   const finished = turn.then(async () => {
-    const answer = once(worker, 'message')
-    worker.postMessage({ args, env })
+    const answer = once(child, 'message')
+    child.send({ args, env, cwd })
     const [result] = (await answer) as [Finished]
     return result
   })
