@@ -115,7 +115,9 @@ async function runInProcess(
 let commands: ChildProcess | undefined
 let turn: Promise<unknown> = Promise.resolve()
 
-afterAll(() => commands?.kill())
+afterAll(() => {
+  commands?.kill()
+})
 
 /** Runs commands one after another in one process, because starting one takes ten times as long as most commands. */
 function runInTurn(
