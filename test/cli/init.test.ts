@@ -795,6 +795,14 @@ describe('the lines that shedlock-orm init prints', () => {
   })
 
   it.each([
+    ['express', { express: '5', next: '16' }],
+    ['fastify', { fastify: '5' }],
+  ])('name the page about the server that has to end at SIGTERM, too: %s', async (server, dependencies) => {
+    const code = await printed({ typeorm: '1.1.1', 'node-cron': '4.6.0', ...dependencies }, {})
+    expect(code).toContain(`is to run (see docs/shutdown.md#${server} in`)
+  })
+
+  it.each([
     ['node-cron', '3.0.3', /slot: slotOf,.*job\.stop\(\)/s],
     ['croner', '9.1.0', /slot: \(job\) => slotOf\(job\)/],
     ['node-schedule', '2.1.1', /slot: \(due\) => due/],

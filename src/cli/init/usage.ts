@@ -29,7 +29,12 @@ export type SchedulerName = keyof typeof SCHEDULERS
 const OTHER: Scheduler = ['', "lockAtLeastFor: '1m'", '// let your scheduler call send()', '// stop it']
 
 const RECIPES = 'docs/guides/recipes.md#nextjs-nuxt-monorepos'
-const FRAMEWORKS = { '@nestjs/core': 'docs/nestjs.md', next: RECIPES, nuxt: RECIPES, nitropack: RECIPES }
+const FRAMEWORKS = {
+  '@nestjs/core': 'docs/nestjs.md',
+  express: 'docs/shutdown.md#express',
+  fastify: 'docs/shutdown.md#fastify',
+  ...{ next: RECIPES, nuxt: RECIPES, nitropack: RECIPES },
+}
 
 /** Whether a member of a workspace schedules jobs. */
 export function hasJobs(member: Project): boolean {
