@@ -9,7 +9,6 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
-  readonly scripts?: Readonly<Record<string, string>>
   /** Where Prisma looked for its settings before version 7. */
   readonly prisma?: { readonly schema?: unknown }
 }

@@ -252,6 +252,19 @@ describe('shedlock-orm init with TypeORM', () => {
     }
     expect((await init(project(files))).stdout).toContain(`npx shedlock-orm doctor${option}\n`)
   })
+
+  it('checks with the tsconfig and the paths with which the scripts run ts-node', async () => {
+    const migrate =
+      'ts-node -r tsconfig-paths/register --project server/tsconfig.json typeorm -d db/connection.ts'
+    const dependencies = { typeorm: '1.1.1', 'ts-node': '10', 'tsconfig-paths': '4' }
+    const files = {
+      'package.json': packageWith(dependencies, { scripts: { migrate } }),
+      'db/connection.ts': '',
+    }
+    expect((await init(project(files))).stdout).toContain(
+      '\n   TS_NODE_PROJECT=server/tsconfig.json NODE_OPTIONS="--require ts-node/register --require tsconfig-paths/register" npx',
+    )
+  })
 })
 
 const SCHEMA = `generator client {

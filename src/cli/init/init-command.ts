@@ -119,12 +119,15 @@ function check(project: Project, { dataSource = '', missingDriver, variable = 'D
   const file = usualFileWith([variable])
   const isCommon = project.has('ts-node') && project.manifest.type !== 'module'
   const loader = !/\.[cm]?ts$/.test(dataSource) ? '' : isCommon ? 'ts-node' : 'tsx'
-  const option = isCommon ? '--require ts-node/register' : '--import tsx'
+  const paths = project.has('tsconfig-paths') ? ' --require tsconfig-paths/register' : ''
+  const option = isCommon ? `--require ts-node/register${paths}` : '--import tsx'
+  const [, config] = /ts-node[^"]* (?:-P|--project)[ =]([^\s"]+)/.exec(project.read('package.json')) ?? []
+  const tsconfig = isCommon && config !== undefined ? `TS_NODE_PROJECT=${config} ` : ''
   const missing = [missingDriver, project.has(loader) ? '' : loader].filter(Boolean).join(' ')
   const set = dataSource === '' && file === undefined ? `, with ${variable} set` : ''
   const through = missingDriver && ", through a driver, because the command cannot use Prisma's engine"
   const install = missing && `${project.adds()} -D ${missing}\n`
-  const doctor = `${loader && `NODE_OPTIONS="${option}" `}npx shedlock-orm doctor${dataSource && ` -d ${dataSource}`}`
+  const doctor = `${loader && `${tsconfig}NODE_OPTIONS="${option}" `}npx shedlock-orm doctor${dataSource && ` -d ${dataSource}`}`
   return [
     `Check the table and the connection${set}${through ?? ''}:`,
     `${install}${doctor}${file === undefined ? '' : ` --env ${file}`}`,
