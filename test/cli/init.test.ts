@@ -621,10 +621,7 @@ describe('shedlock-orm init', () => {
       'packages/db/package.json': packageWith({ '@prisma/client': '7', prisma: '7' }),
       'packages/db/prisma/schema.prisma': SCHEMA,
       'packages/client/package.json': packageWith({ '@prisma/client': '7' }),
-      // With pnpm, a package finds only what its own package.json names.
-      'packages/jobs/package.json': JSON.stringify({
-        dependencies: { '@prisma/client': '7', 'node-cron': '3.0.3' },
-      }),
+      'packages/jobs/package.json': '{"dependencies":{"@prisma/client":"7","node-cron":"3.0.3"}}',
       'packages/web/package.json': packageWith({ croner: '10' }),
     })
     const run = (...path: string[]) => init(join(folder, ...path))
@@ -640,6 +637,7 @@ describe('shedlock-orm init', () => {
     expect(Object.keys(added)).toContain(USUAL)
     expect(stderr).toContain('postgresql in prisma/schema.prisma, node-cron 3.0.3, in ../jobs\n')
     expect(stderr).toContain('there may be jobs in ../web, too\n')
+    expect(stdout).toContain('Install, in ../jobs:\n\n   npm install shedlock-orm\n')
     expect(stdout).toMatch(/is to run, in \.\.\/jobs; .*const \{ schedule \} = require\('node-cron'/s)
   })
 
@@ -647,8 +645,10 @@ describe('shedlock-orm init', () => {
     const folder = project({
       'package.json': JSON.stringify({ workspaces: ['*'] }),
       'jobs/package.json': TYPEORM,
+      'web/package.json': packageWith({ croner: '10' }),
       [`db/migrations/${OLD}-A.ts`]: '',
     })
+    expect((await init(join(folder, 'web'))).stderr).toContain('an ORM in ../jobs: run the command there')
     expect(await init(join(folder, 'jobs'))).toMatchObject({
       ...{ status: 2, added: {} },
       stderr: expect.stringContaining(

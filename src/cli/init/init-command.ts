@@ -39,9 +39,9 @@ export function addInitCommand(program: Command): void {
 async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const project = new Project()
   const task = { project, names: lockTableOptions(flags), wanted: flags.migrations ?? [] }
-  const plan = await ormOf(project, orm).plan(task)
-  // The jobs may be in another package of a workspace than the schema.
+  // The schema, the client and the jobs may be in several packages of a workspace.
   const members = [project, ...new Project(project.workspace() ?? project.root).members()]
+  const plan = await ormOf(project, members, orm).plan(task)
   const withJobs = new Map(members.filter(hasJobs).map((member) => [project.short(member.root), member]))
   const [[folder, member] = ['.', project], ...more] = withJobs
   const [scheduler, [what, code], needs = 'shedlock-orm'] = usage({ ...task, project: member }, plan)
@@ -52,10 +52,8 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   for (const file of plan.others ?? [])
     warn(`${file} is left as it is: name its migrations with --migrations if jobs use its database`)
   if (more.length > 0) warn(`there may be jobs in ${more.map(([each]) => each).join(', ')}, too`)
-  const missing = [...new Set(['shedlock-orm', needs])].filter(
-    (each) => !member.has(each.split('@')[0] ?? ''),
-  )
-  const packages = missing.join(' ')
+  const isMissing = (name: string): boolean => !member.has(name.split('@')[0] ?? '')
+  const packages = [...new Set(['shedlock-orm', needs])].filter(isMissing).join(' ')
   const steps: readonly Step[] = [
     ...(packages === '' ? [] : [[`Install${where}:`, `${project.adds()} ${packages}`] as const]),
     ...plan.steps,
@@ -66,7 +64,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
     print(`${index === 0 ? '' : '\n'}${index + 1}. ${what}${code && `\n\n${indented(code, 3)}`}`)
 }
 
-function ormOf(project: Project, wanted: string | undefined) {
+function ormOf(project: Project, members: readonly Project[], wanted: string | undefined) {
   const having = (has: (name: string) => boolean) => ORMS.filter(({ packages }) => packages.some(has))
   const own = having((name) => project.declares(name))
   const found = own.length > 0 ? own : having((name) => project.has(name))
@@ -76,8 +74,8 @@ function ormOf(project: Project, wanted: string | undefined) {
   const [orm, ...others] = wanted === undefined ? known : ORMS.filter(({ name }) => name === wanted)
   if (!orm) {
     const packages = ORMS.flatMap((each) => each.packages)
-    const members = project.members().filter((member) => packages.some((name) => member.declares(name)))
-    const elsewhere = members.map(({ root }) => project.short(root)).join(', ')
+    const withOrm = members.filter((member) => packages.some((name) => member.declares(name)))
+    const elsewhere = withOrm.map(({ root }) => project.short(root)).join(', ')
     const why = `The package.json of ${project.root} names neither typeorm nor @prisma/client`
     throw wrongUsage(
       elsewhere === ''
