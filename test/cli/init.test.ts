@@ -813,6 +813,7 @@ describe('the lines that shedlock-orm init prints', () => {
   ])('name the page about the server that has to end at SIGTERM, too: %s', async (server, dependencies) => {
     const code = await printed({ typeorm: '1.1.1', 'node-cron': '4.6.0', ...dependencies }, {})
     expect(code).toContain(`is to run (see docs/shutdown.md#${server} in`)
+    expect(code).toContain('const end = async () => { // first close a server')
   })
 
   it.each([

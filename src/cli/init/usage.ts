@@ -96,7 +96,7 @@ function linesOf(task: Task, plan: Plan, module: string, job: string, scheduler:
   const isBeside = file !== '' && project.exists(file)
   const path = `./${basename(file, extname(file))}${project.manifest.type === 'module' ? '.js' : ''}`
   const shutdown = `
-const end = async () => {
+const end = async () => { // first close a server, if there is one
   ${[stop, 'await executor.shutdown()', ...(close === undefined ? [] : [`await ${close}`])].join('\n  ')}
 }
 let ended: Promise<void> | undefined
