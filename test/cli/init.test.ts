@@ -218,6 +218,7 @@ describe('shedlock-orm init with TypeORM', () => {
     expect(added).toEqual({})
     expect(stdout).toContain('const migrations = [createShedLockMigration()]')
     expect(stdout).toContain('with `synchronize: true` list the entity instead')
+    expect(stdout).toContain('start, or on one of them (docs/tables.md#when-every-instance-migrates).')
   })
 
   it.each([
