@@ -210,7 +210,9 @@ describe('shedlock-orm init with TypeORM', () => {
     expect(date).toBeGreaterThanOrEqual(from)
     expect(date).toBeLessThanOrEqual(Date.now())
     const later = project({ 'package.json': TYPEORM, 'db/9715028537217-A.ts': '' })
-    expect((await init(later)).names).toEqual(['db/9715028537218-CreateShedLock.ts'])
+    const { names, stdout } = await init(later)
+    expect(names).toEqual(['db/9715028537218-CreateShedLock.ts'])
+    expect(stdout).toContain('and one with `synchronize: true` lists shedLockEntity().')
   })
 
   it('prints the migration and the entity to list if there is no folder', async () => {

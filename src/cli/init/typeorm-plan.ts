@@ -43,7 +43,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
 }
 
 const RUN =
-  'Run the migrations when you deploy, before the instances start, or on one of them (docs/tables.md#when-every-instance-migrates). A DataSource that lists each migration by its name needs the new one too.'
+  'Run the migrations when you deploy, before the instances start, or on one of them (docs/tables.md#when-every-instance-migrates). A DataSource that lists each migration by its name needs the new one too, and one with `synchronize: true` lists shedLockEntity().'
 
 /** The folders with dated files; without any, those that are called migrations. */
 function foldersOf(sources: readonly string[]): readonly string[] {
