@@ -100,7 +100,6 @@ const end = async () => { // first close a server, if there is one
   ${[stop, 'await executor.shutdown()', ...(close === undefined ? [] : [`await ${close}`])].join('\n  ')}
 }
 let ended: Promise<void> | undefined
-// SIGTERM no longer ends this process: close what else it has, such as an HTTP server.
 // Not once: npm and watchers send a second signal, which must not interrupt the shutdown.
 process.on('SIGTERM', () => (ended ??= end()))`
   const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
