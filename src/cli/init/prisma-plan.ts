@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { prismaMigration, prismaModel, type PrismaProvider } from '../../prisma/internal'
 import { prismaContract } from '../../prisma-8/internal'
 import type { LockTableOptions } from '../../sql/internal'
@@ -46,9 +46,10 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     present: parts.flatMap(({ present }) => present),
     others: all.filter((schema) => !chosen.includes(schema)).map(({ path }) => project.short(path)),
     steps: [
-      chosen.length > 1
-        ? ['Migrate each schema, and generate its client, as you do now', '']
-        : migrating(project, first, isUsual ? '' : ` --schema ${project.short(first.path)}`),
+      ...chosen.map((schema) => {
+        const isFound = prisma.isUsual && schema === main
+        return migrating(project, schema, isFound ? '' : ` --schema ${project.short(schema.path)}`)
+      }),
       ...(project.has('@prisma/adapter-mariadb') ? [OWN_ADAPTER] : []),
     ],
     provider: ['prismaLockProvider', 'prisma'],
@@ -88,6 +89,9 @@ function migrates({ migrations, models }: PrismaSchema): boolean {
 function migrating(project: Project, schema: PrismaSchema, at: string): Step {
   const { provider, migrations } = schema
   const run = (command: string): string => `npx prisma ${command}${at} && npx prisma generate${at}`
+  // Prisma finds only a folder of this name beside a schema.
+  if (at !== '' && basename(migrations) !== 'migrations')
+    return [`Migrate as you run those in ${project.short(migrations)}, and generate the client.`, '']
   if (migrates(schema)) return ['Migrate, and generate the client:', run('migrate deploy')]
   const onMySql = ' (MySQL ignores case; `npx shedlock-orm sql mysql` prints a table that does not)'
   const what = `There is no ${project.short(migrations)}, so if you push your other models, push this one too, which leaves the names of locks to the database's collation${provider === 'mysql' ? onMySql : ''}:`
