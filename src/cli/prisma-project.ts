@@ -60,7 +60,7 @@ interface ConfigPackage {
 export async function prismaProject(project: Project): Promise<PrismaProject> {
   const { root, manifest } = project
   const hasConfig = ['', '.config'].some(
-    (folder) => project.exists(folder) && readdirSync(join(root, folder)).some((name) => CONFIG.test(name)),
+    (at) => project.exists(at) && readdirSync(join(root, at)).some((name) => CONFIG.test(join(at, name))),
   )
   const { file, config, variable }: Loaded = hasConfig ? await loadConfig(project) : { config: {} }
   const { schema: given, migrations, datasource } = config
@@ -95,7 +95,7 @@ export async function prismaProject(project: Project): Promise<PrismaProject> {
   return { config: file, main: used, isUsual, others }
 }
 
-const CONFIG = /^prisma(\d*\.config)?\.[cm]?[jt]s$/
+const CONFIG = /^(\.config\/prisma|(\.config\/)?prisma\d*\.config)\.[cm]?[jt]s$/
 /** Where Prisma looks without a setting. */
 const USUAL = ['prisma/schema.prisma', 'schema.prisma', 'prisma/schema']
 
@@ -132,7 +132,7 @@ function readSchema(path: string): PrismaSchema {
       .sort()
       .join(),
     migrations: migrationsBeside(source?.path ?? path, path, isFolder),
-    provider: /\bprovider\s*=\s*"(\w+)"/.exec(block)?.[1] ?? '',
+    provider: (/\bprovider\s*=\s*"(\w+)"/.exec(block)?.[1] ?? '').replace(/^postgres$/, 'postgresql'),
     schemas: [...schemas.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name),
     variable: /\burl\s*=\s*env\(\s*"(\w+)"\s*\)/.exec(block)?.[1],
     url: /\burl\s*=\s*"([^"]+)"/.exec(block)?.[1],

@@ -296,8 +296,8 @@ const SQL = prismaMigration('postgresql')
 describe('shedlock-orm init with Prisma', () => {
   it.each<[string, Files, Files, string[]?]>([
     [
-      'after prisma init',
-      { [USUAL]: SCHEMA },
+      'after prisma init, beside a client that is no config',
+      { [USUAL]: SCHEMA, 'prisma.ts': '' },
       {
         [USUAL]: `\n${MODEL}`,
         [`prisma/${MIGRATION}`]: SQL,
@@ -305,9 +305,9 @@ describe('shedlock-orm init with Prisma', () => {
       },
     ],
     [
-      'beside other migrations, whose lock it leaves alone',
+      "beside other migrations, whose lock it leaves alone, with the provider's other name",
       {
-        [USUAL]: SCHEMA + USER.trimEnd(),
+        [USUAL]: SCHEMA.replace('postgresql', 'postgres') + USER.trimEnd(),
         [LOCK_FILE]: LOCK,
         'prisma/migrations/20240101000000_users/migration.sql': 'create table users ()',
       },
