@@ -633,7 +633,7 @@ describe('shedlock-orm init', () => {
     expect(await run()).toMatchObject(refused('that of a package – run this command there: cd packages/db'))
     for (const each of ['client', 'jobs'])
       expect(await run('packages', each)).toMatchObject(
-        refused('no Prisma schema here, but ../db/prisma/schema.prisma – run this command where you run'),
+        refused('but ../db/prisma/schema.prisma – run `npx shedlock-orm init prisma` where you run'),
       )
     const { status, stdout, stderr, added } = await run('packages/db')
     expect(status).toBe(0)

@@ -78,7 +78,7 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
   const elsewhere = project.filesOfWorkspace('.prisma')
   return elsewhere.length === 0
     ? 'There is no Prisma schema in this folder – run `npx prisma init`, or this command where the schema is.'
-    : `There is no Prisma schema here, but ${elsewhere.join(', ')} – run this command where you run Prisma.`
+    : `There is no Prisma schema here, but ${elsewhere.join(', ')} – run \`npx shedlock-orm init prisma\` where you run Prisma.`
 }
 
 /** Without a folder of migrations, an app with models pushes them. */
