@@ -92,8 +92,6 @@ export interface TableDialect {
    * itself cannot limit how long. Binds as `describe` does.
    */
   readonly lockedByOthers?: (schema: Sql, table: Sql) => Sql
-  /** Finds the schemas in which this user sees such a table, as rows of `table_schema`, if a database contains schemas. */
-  readonly schemasOf?: (table: Sql) => Sql
   /** Without `describe`: the native codes of errors for a table or a column that does not exist. */
   readonly absent?: readonly string[]
   /** The types with which the lock is correct; with any other, two callers could hold it. */

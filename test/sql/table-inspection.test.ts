@@ -130,33 +130,6 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     },
   )
 
-  itIf(backend.dialect === 'postgres', 'schemas in a database')(
-    'says that a missing table is in another schema, and gives no SQL that would make a second one',
-    async () => {
-      for (const schema of ['app', 'jobs', 'other']) await run([`create schema ${schema}`])
-      await migrated({ schema: 'app' })
-      await run(['create table other.shedlock (name varchar(64) primary key)'])
-      const provider = typeOrmLockProvider(dataSource)
-      const message = expect.stringMatching(
-        /^There is no lock table 'shedlock' that this connection can see, but there is one in schema 'app' – set schema to 'app'/,
-      )
-      expect(await provider.table.check()).toEqual([
-        { code: 'TABLE_MISSING', severity: 'error', message, fix: [] },
-      ])
-      await expect(provider.lock(job)).rejects.toEqual(
-        expect.objectContaining({ code: 'TABLE_MISSING', lockName: 'job', message }),
-      )
-      // Where many have one, as tenants do, a table that is missing is to be made.
-      for (const schema of ['tenant1', 'tenant2']) {
-        await run([`create schema ${schema}`])
-        await migrated({ schema })
-      }
-      expect((await provider.table.check())[0]?.fix).toHaveLength(1)
-      await provider.table.create()
-      expect(await provider.table.check()).toEqual([])
-    },
-  )
-
   it('finds nothing wrong with a row that has no name', async () => {
     const provider = await migrated()
     await run(["insert into shedlock values ('', '2020-01-01 00:00:00', '2020-01-01 00:00:00', 'host')"])

@@ -4,12 +4,11 @@ import { parameter, type Sql } from '../../src/sql/sql'
 
 /** The statements that read what a table is. */
 export function tableReads({ table }: Dialect, { schema }: LockTableOptions = {}): Record<string, Sql> {
-  const { defaultSchema = parameter('schema'), describe, schemasOf, lockedByOthers } = table
+  const { defaultSchema = parameter('schema'), describe, lockedByOthers } = table
   return {
     ...(describe && {
       describe: describe(schema === undefined ? defaultSchema : parameter('schema'), parameter('table')),
     }),
-    ...(schemasOf && { schemasOf: schemasOf(parameter('table')) }),
     ...(lockedByOthers && { lockedByOthers: lockedByOthers(parameter('schema'), parameter('table')) }),
   }
 }

@@ -25,7 +25,8 @@ export interface TableFinding {
    * - `CASE_IGNORED` names that differ only in case are one lock
    * - `PRIVILEGE_MISSING` this user may not select, insert or update
    * - `TABLE_KIND` it is not an ordinary table: a lock may be lost, or not be seen by others
-   * - `OBSTACLE` others added something to the table that may keep locks from working: a column, a constraint, a trigger, a policy
+   * - `OBSTACLE` others added something to the table that may keep locks from working: a trigger, a rule, a policy, a column that
+   *   changes by itself
    * - `REFUSED` the database refuses a statement that the lock needs, for another reason: it may be a read-only replica
    */
   readonly code:
@@ -62,9 +63,6 @@ const FATAL: readonly TableFinding['code'][] = [
   'KEY_MISSING',
 ]
 
-/** If more schemas than this have such a table, do not suggest any. */
-const SCHEMAS_AT_MOST = 3
-
 /** What reads from the table's database. */
 type Reader = Pick<Attempt, 'query' | 'lockName' | 'ownSchema'>
 
@@ -93,90 +91,48 @@ export async function describeTable(
   return rows
 }
 
-type Advice = readonly [TableFinding['severity'], is: string, cure: string]
-
-/** Tables that are not ordinary, by the `what` of a dialect's `obstacles`. */
-const KINDS: Readonly<Record<string, Advice>> = {
-  view: ['error', 'is a view', 'set schema and tableName to the table itself'],
-  foreign: ['error', 'is a foreign table', 'connect to the server that has the table'],
-  temporary: ['error', 'is temporary, so only one session sees it', 'create an ordinary table'],
-  unlogged: ['error', 'is unlogged, so a crash empties it', 'make it logged'],
-  engine: ['error', 'has another engine than InnoDB', 'make it InnoDB'],
-}
-/** What others added to the table. */
-const OBSTACLES: Readonly<Record<string, Advice>> = {
-  policy: ['warning', 'has row-level security', 'let this user select, insert and update all rows'],
-  column: ['error', 'has a column of others that needs a value', 'give it a default'],
-  check: ['warning', 'has a check', 'make sure that every lock fulfils it, or drop it'],
-  'foreign key': ['warning', 'has a foreign key', 'make sure that every lock fulfils it, or drop it'],
-  trigger: ['warning', 'has a trigger', 'make sure that it keeps no row from changing, or drop it'],
-  rule: ['error', 'has a rule', 'drop it'],
+/** What the table is, and what others added to it, by the `what` of a dialect's `obstacles`, unless an error names it. */
+const OBSTACLES: Readonly<
+  Record<string, readonly [TableFinding['code'], TableFinding['severity'], is: string, cure: string]>
+> = {
+  view: ['TABLE_KIND', 'error', 'is a view', 'set schema and tableName to the table itself'],
+  temporary: ['TABLE_KIND', 'error', 'is temporary, so only one session sees it', 'create an ordinary table'],
+  unlogged: ['TABLE_KIND', 'error', 'is unlogged, so a crash empties it', 'make it logged'],
+  engine: ['TABLE_KIND', 'error', 'has another engine than InnoDB', 'make it InnoDB'],
+  policy: ['OBSTACLE', 'warning', 'has row-level security', 'let this user read and change all rows'],
+  trigger: ['OBSTACLE', 'warning', 'has a trigger', 'let it keep no row from changing, or drop it'],
+  rule: ['OBSTACLE', 'error', 'has a rule', 'drop it'],
 }
 
 /** Finds what the privileges do not show: what the table is, and what others added to it. */
 export async function obstacles(reader: Reader, dialect: Dialect, table: TableSql): Promise<TableFinding[]> {
-  const { tableName, columnNames } = table.names
-  const { obstacles: read } = dialect.table
-  if (!read) return []
-  const statement = read(parameter('schema'), parameter('table'))
-  const rows = await reader.query(statement, { schema: table.schema ?? null, table: tableName })
-  const own = Object.values(columnNames).map((column) => column.toLowerCase())
+  const statement = dialect.table.obstacles?.(parameter('schema'), parameter('table'))
+  if (!statement) return []
+  const { names, schema = null } = table
+  const rows = await reader.query(statement, { schema, table: names.tableName })
   return rows.flatMap(({ what, name }) => {
-    const kind = KINDS[String(what)]
-    const advice = kind ?? OBSTACLES[String(what)]
-    if (!advice || (what === 'column' && own.includes(String(name).toLowerCase()))) return []
-    const [severity, is, cure] = advice
-    const message = `Table '${title(table.names)}' ${is} (${String(name)}) – ${cure}.`
-    return [finding(kind ? 'TABLE_KIND' : 'OBSTACLE', severity, message)]
+    const known = OBSTACLES[String(what)]
+    if (!known) return []
+    const [code, severity, is, cure] = known
+    return [finding(code, severity, `Table '${title(names)}' ${is} (${String(name)}) – ${cure}.`)]
   })
 }
 
-/** Finds the schemas that have a table of this name with these columns; none if that is unknown. */
-export async function otherSchemas(reader: Reader, dialect: Dialect, table: TableSql): Promise<string[]> {
-  const { schemasOf } = dialect.table
-  if (!schemasOf) return []
-  const { names } = table
-  try {
-    const schemas: string[] = []
-    const rows = await reader.query(schemasOf(parameter('table')), { table: names.tableName })
-    // With this many schemas, each tenant probably has one, and another tenant's table is the wrong one.
-    if (rows.length > SCHEMAS_AT_MOST) return []
-    for (const row of rows) {
-      const schema = String(row['table_schema'])
-      const other = { ...table, schema }
-      const columns = columnsByName(await describeTable(reader, dialect, other))
-      if (COLUMNS.every((column) => columns.has(names.columnNames[column].toLowerCase())))
-        schemas.push(schema)
-    }
-    return schemas
-  } catch {
-    // The search only helps to explain an error, so its own errors do not matter.
-    return []
-  }
-}
-
-/**
- * Finds the table, and compares its columns with what the lock needs.
- *
- * @param cause of the problem
- * @param searches whether to find out which other schemas have such a table, if it is missing
- */
+/** Finds the table, and compares its columns with what the lock needs. @param cause of the problem */
 export async function findTable(
   reader: Reader,
   dialect: Dialect,
   table: TableSql,
   cause?: unknown,
-  searches = true,
 ): Promise<FoundTable> {
   const { lockName } = reader
   const described = await describeTable(reader, dialect, table)
   const [column] = described
   const found = column && foundIn(dialect, table, column['table_schema'])
-  const elsewhere = described.length === 0 && searches ? await otherSchemas(reader, dialect, table) : []
   if (described.some((row) => readFlag(row, COLUMN.autocommit) === false))
     return { sql: found, problem: unfitError(1, lockName, cause) }
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
-  const fatal = tableFindings(dialect, table, described, elsewhere).find(isFatal)
+  const fatal = tableFindings(dialect, table, described).find(isFatal)
   if (!fatal) return { sql: found }
   const code = fatal.code === 'TABLE_MISSING' ? 'TABLE_MISSING' : 'TABLE_MISMATCH'
   return { sql: found, problem: new LockError(code, fatal.message, { lockName, cause }) }
@@ -189,19 +145,14 @@ export function tableCheck(dialect: Dialect): TableCheck {
   return { dependsOnSession: describe !== undefined && schema !== undefined, find, denied }
 }
 
-/**
- * Returns all findings about the described columns, worst first.
- *
- * @param elsewhere the other schemas that have such a table, if this one has none
- */
+/** Returns all findings about the described columns, worst first. */
 export function tableFindings(
   dialect: Dialect,
   table: TableSql,
   described: readonly SqlRow[],
-  elsewhere: readonly string[] = [],
 ): TableFinding[] {
-  if (described.length === 0) return [missing(dialect, table, elsewhere)]
-  const rows = columnsByName(described)
+  if (described.length === 0) return [missing(dialect, table)]
+  const rows = new Map(described.map((row) => [String(row['column_name']).toLowerCase(), row]))
   return COLUMNS.flatMap((column) => {
     const name = table.names.columnNames[column]
     const row = rows.get(name.toLowerCase())
@@ -211,15 +162,7 @@ export function tableFindings(
   }).sort(worstFirst)
 }
 
-function columnsByName(described: readonly SqlRow[]): ReadonlyMap<string, SqlRow> {
-  return new Map(described.map((row) => [String(row['column_name']).toLowerCase(), row]))
-}
-
-/**
- * Creates the finding for a missing table. SQL that creates it is suggested only if that is likely to be needed, because locks in
- * two tables do not exclude each other.
- */
-function missing(dialect: Dialect, { names }: TableSql, elsewhere: readonly string[]): TableFinding {
+function missing(dialect: Dialect, { names }: TableSql): TableFinding {
   const { schema: inSchema, tableName } = names
   const what = `There is no lock table '${title(names)}' that this connection can see`
   const [schema, name] = tableName.split('.').slice(-2)
@@ -229,24 +172,13 @@ function missing(dialect: Dialect, { names }: TableSql, elsewhere: readonly stri
       'error',
       `${what} – a dot in the name is part of it, and names no schema: set schema to '${schema}' and tableName to '${name}'. If the name is right, run the migration.`,
     )
-  if (elsewhere.length > 0) {
-    const [where, which] =
-      elsewhere.length === 1
-        ? [`schema '${elsewhere[0]}'`, `'${elsewhere[0]}'`]
-        : [`each of the schemas ${elsewhere.map((other) => `'${other}'`).join(', ')}`, 'one of them']
-    return finding(
-      'TABLE_MISSING',
-      'error',
-      `${what}, but there is one in ${where} – set schema to ${which}, because locks in two tables do not exclude each other. If that is another app's, run the migration.`,
-    )
-  }
   const createSchema =
     inSchema === undefined ? undefined : dialect.table.createSchema?.(dialect.quote(inSchema))
   const { create } = tableDefinition(dialect, names)
   return finding(
     'TABLE_MISSING',
     'error',
-    `${what} – run the migration, or correct schema and tableName. If no migration is pending, the table has another name: set tableName to that name, or rename the table.`,
+    `${what} – run the migration, or correct schema and tableName, because locks in two tables do not exclude each other. If no migration is pending, the table has another name: set tableName to that name, or rename the table.`,
     createSchema === undefined ? [create] : [createSchema, create],
   )
 }

@@ -13,7 +13,6 @@ import {
   finding,
   mustBe,
   obstacles,
-  otherSchemas,
   tableFindings,
   worstFirst,
   type TableFinding,
@@ -49,9 +48,8 @@ async function allFindings(asked: Inspected): Promise<TableFinding[]> {
   const refused = await refusal(asked, dialect.table.describe ? 'to describe' : 'select on', async () => {
     const described = await describeTable(attempt, dialect, table)
     inspected = { ...asked, table: foundIn(dialect, table, described[0]?.['table_schema']) }
-    const elsewhere = described.length === 0 ? await otherSchemas(attempt, dialect, table) : []
     found = [
-      ...tableFindings(dialect, inspected.table, described, elsewhere),
+      ...tableFindings(dialect, inspected.table, described),
       ...otherSchema(described, tableName, ownSchema),
     ]
   })

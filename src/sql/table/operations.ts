@@ -282,8 +282,7 @@ export class TableOperations {
 
   #problem(cause?: unknown): Promise<LockError | undefined> {
     const { sql } = this.#table
-    const attempt = async (current: Attempt) =>
-      (await findTable(current, this.#dialect, sql, cause, false)).problem
+    const attempt = async (current: Attempt) => (await findTable(current, this.#dialect, sql, cause)).problem
     return this.#table.call({ attempt }, 'nothing')
   }
 }

@@ -40,12 +40,7 @@ export const mysqlTable: TableDialect = {
     select case when table_type like '%VIEW' then 'view' when table_type like 'TEMP%' then 'temporary' else 'engine' end as what,
       ${text('coalesce(engine, table_name)')} as name
     from information_schema.tables where ${here('table')} and (table_type not in ('BASE TABLE', 'SYSTEM VERSIONED') or engine <> 'InnoDB')
-    union all select case constraint_type when 'CHECK' then 'check' else 'foreign key' end, ${text('constraint_name')}
-    from information_schema.table_constraints where ${here('table')} and constraint_type in ('CHECK', 'FOREIGN KEY')
-    union all select 'trigger', ${text('trigger_name')} from information_schema.triggers where ${here('event_object')}
-    union all select 'column', ${text('column_name')} from information_schema.columns
-    where ${here('table')} and is_nullable = 'NO' and column_default is null and extra not like '%auto_increment%'
-      and extra not like '%GENERATED%'`
+    union all select 'trigger', ${text('trigger_name')} from information_schema.triggers where ${here('event_object')}`
   },
   // Not BINARY, which is padded with zero bytes, and then differs from the name. Without fractions, rounding could shorten the lease
   // by up to half a second. Tables of Java services have TIMESTAMP.

@@ -58,27 +58,15 @@ export const postgresTable: TableDialect = {
       and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')`,
   obstacles: (schema, table) => sql`
     with shedlock_class as (select oid, relname, relkind, relpersistence from pg_catalog.pg_class where oid = ${regclass(schema, table)})
-    select case relkind when 'v' then 'view' when 'm' then 'view' when 'f' then 'foreign' end as what, relname::text as name
-    from shedlock_class where relkind in ('v', 'm', 'f')
+    select case relkind when 'v' then 'view' when 'm' then 'view' end as what, relname::text as name
+    from shedlock_class where relkind in ('v', 'm')
     union all select case relpersistence when 'u' then 'unlogged' else 'temporary' end, relname::text
     from shedlock_class where relpersistence <> 'p'
     union all select 'policy', relname::text from shedlock_class where relkind in ('r', 'p') and row_security_active(oid)
-    union all select case contype when 'c' then 'check' else 'foreign key' end, conname::text
-    from pg_catalog.pg_constraint where conrelid in (select oid from shedlock_class) and contype in ('c', 'f')
     union all select 'trigger', tgname::text
     from pg_catalog.pg_trigger where tgrelid in (select oid from shedlock_class) and not tgisinternal
     union all select 'rule', rulename::text
-    from pg_catalog.pg_rewrite where ev_class in (select oid from shedlock_class) and rulename <> '_RETURN'
-    union all select 'column', attname::text
-    from pg_catalog.pg_attribute
-    where attrelid in (select oid from shedlock_class) and attnum > 0 and not attisdropped and attnotnull and not atthasdef
-      and attidentity = ''`,
-  schemasOf: (table) => sql`
-  select n.nspname::text as table_schema
-  from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  where c.relname = ${table}::text and c.relkind in ('r', 'p', 'v')
-    and has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
-  order by n.nspname`,
+    from pg_catalog.pg_rewrite where ev_class in (select oid from shedlock_class) and rulename <> '_RETURN'`,
   // Not citext: its unique index ignores case, but a comparison with a varchar does not, so `job` would acquire the row of `Job`,
   // and not find it to release it. Not with a time zone, which would be the session's: a holder in UTC would not exclude a
   // session in New York.
