@@ -68,6 +68,11 @@ export function parseLockConfiguration(configuration: LockConfiguration): LockRe
   return lockRequest(parseOptions(configuration, LOCK_OPTIONS, 'lock configuration', nameOf(configuration)))
 }
 
+/** The options that are in no part of the request: none, or the compiler says that `lockRequest` does not return them. */
+type Dropped = Readonly<
+  Record<Exclude<keyof TaskConfiguration, keyof LockRequest | keyof CheckedLockConfiguration>, unknown>
+>
+
 /**
  * Checks the options that depend on each other.
  *
@@ -84,7 +89,7 @@ export function lockRequest({
   keepAlive,
   signal,
   onSkip,
-}: ParsedOptions<TaskConfiguration, typeof TASK_OPTIONS>): LockRequest {
+}: ParsedOptions<TaskConfiguration, typeof TASK_OPTIONS>): LockRequest & Dropped {
   if (lockAtMostFor === undefined) {
     throw configurationError(
       `Lock '${name}' has no lockAtMostFor – set it, for example to '10m', in its configuration or as defaultLockAtMostFor.`,
