@@ -15,7 +15,6 @@ import { itIf } from '../it-if'
 import { allowedNames, hostileNames } from './hostile-names'
 import { tableFaults } from './table-faults'
 
-const job = { name: 'job', lockAtMostFor: '1h' }
 const HOUR = 3_600_000
 const modify = (column: string, is: string): string[] => [
   `alter table shedlock modify ${column} ${is} not null`,

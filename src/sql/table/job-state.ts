@@ -38,8 +38,8 @@ export const JOB_STATES = {
     never: 'Release it while its run goes on.',
   },
   died: {
-    means: 'Its lock expired before its run ended.',
-    next: 'See that its process has ended, then run it now.',
+    means: 'Its lock expired before its end was recorded.',
+    next: 'If its process has ended and its work is not done, run it now.',
     never: 'Run it beside a process that still works.',
   },
   failed: {
@@ -49,8 +49,8 @@ export const JOB_STATES = {
   },
   running: {
     means: 'A run holds its lock.',
-    next: 'Wait: if its process is gone, the lock ends by itself.',
-    never: 'Release it: that stops no run.',
+    next: 'Wait: its lock ends by itself. Is its process gone? You may release it.',
+    never: 'Release it while its process lives.',
   },
   paused: {
     means: 'Somebody stopped it; the owner says who, and why.',
