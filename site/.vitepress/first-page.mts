@@ -33,7 +33,7 @@ export function firstMinute(md: MarkdownRenderer): void {
     Object.assign(commands, { info: 'sh', markup: '```', content: COMMANDS, block: true })
     const program = tokens.findIndex(({ type }) => type === 'fence')
     // The README says there what to install, in one sentence.
-    const isSaid = tokens[program - 2]?.content.includes('`npm install')
+    const isSaid = tokens[program - 2]?.content.startsWith('Install it')
     tokens.splice(isSaid ? program - 3 : program, isSaid ? 3 : 0, commands)
     tokens[0]?.attrJoin('class', 'named-above')
   })

@@ -3,7 +3,10 @@ import { dirname, join } from 'node:path'
 import type { MarkdownRenderer } from 'vitepress'
 
 const SOURCE = /<source media="\(prefers-color-scheme: ?dark\)" srcset="([^"]+)" ?\/?>/
-const PICTURE = new RegExp(`<picture>\\s*${SOURCE.source}\\s*<img ([^>]+?)/?>\\s*</picture>`, 'g')
+const PICTURE = new RegExp(
+  `<picture>\\s*(?:<source media="\\(max-width[^>]*>\\s*)?${SOURCE.source}\\s*<img ([^>]+?)/?>\\s*</picture>`,
+  'g',
+)
 
 /**
  * GitHub chooses a picture by the reader's colour scheme; on the site, its own switch decides. Both pictures are in the page, the style
