@@ -35,8 +35,7 @@ export default {
     '<rootDir>/test/processes/terminal/',
   ],
   transform: {
-    '/test/nestjs/(?!standard/).*\\.ts$': typescript({ legacyDecorator: true }),
-    '/test/nestjs/standard/.*\\.ts$': typescript({ decoratorVersion: '2022-03' }),
+    '/test/nestjs/.*\\.ts$': typescript({ legacyDecorator: true }),
     '\\.[cm]?[jt]s$': typescript(),
   },
   transformIgnorePatterns: [`/node_modules/(?!${ES_MODULES_ONLY.join('|')})`],

@@ -8,7 +8,6 @@ import { join } from 'node:path'
 const PARTS = [
   { project: '.' },
   { project: 'test/nestjs' },
-  { project: 'test/nestjs/standard' },
   { project: 'test/processes/page', packages: 'test/processes/page' },
   { project: 'test/processes/terminal', packages: 'test/processes/terminal' },
   { project: 'bench', packages: 'bench' },

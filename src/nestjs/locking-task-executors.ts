@@ -84,19 +84,14 @@ interface Bound {
 
 /** Makes Nest inject the executors. The injection is optional, so that without the module `executorsOf` can throw a clearer error. */
 export function injectExecutors(prototype: object): void {
-  reserveExecutors(prototype)
+  Object.defineProperty(prototype, EXECUTORS, { value: undefined, writable: true, configurable: true })
   Inject(LockingTaskExecutors)(prototype, EXECUTORS)
   Optional()(prototype, EXECUTORS)
 }
 
-/** Marks an instance, or the prototype of instances, with locked methods. */
-export function reserveExecutors(target: object): void {
-  Object.defineProperty(target, EXECUTORS, { value: undefined, writable: true, configurable: true })
-}
-
 /**
- * Gives a marked instance the executors, unless Nest has injected them: it injects nothing into the results of factories, into
- * values, or with standard decorators.
+ * Gives an instance with locked methods the executors, unless Nest has injected them: it injects nothing into the results of factories
+ * and into values.
  *
  * @throws LockError `INVALID_CONFIGURATION` if another application uses the instance, because that one's shutdown would end its jobs here
  */

@@ -1,5 +1,5 @@
 import { parseDue, type Duration, executeJob, configurationError } from '../core/internal'
-import { executorsOf, injectExecutors, reserveExecutors } from './locking-task-executors'
+import { executorsOf, injectExecutors } from './locking-task-executors'
 import {
   parseSchedulerLockDefaults,
   parseSchedulerLockOptions,
@@ -20,72 +20,27 @@ const DEFAULTS = Symbol.for('shedlock-orm.defaults')
  * The method returns a promise of its own value, or of `undefined` if it was skipped. With `onSkip: 'throw'`, a skipped call
  * rejects with a `LockError` `SKIPPED` or `SHUTDOWN`. Inside the method, `activeLock()` returns the lock with its `signal`.
  *
- * @returns a decorator for TypeScript's legacy decorators (`experimentalDecorators`) and for the standard ones
+ * @returns a legacy decorator (`experimentalDecorators`), as those of Nest
  * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for wrong options or anything but an instance method. A call
  *   rejects with `INVALID_CONFIGURATION` if `ShedLockModule` is not imported or if the method returns an Observable, and with another
  *   `LockError` if it is unknown whether the lock was acquired: the method then does not run
  */
 export function SchedulerLock<This = unknown, Arguments extends unknown[] = never[]>(
   options: SchedulerLockOptions<This, Arguments>,
-): {
-  /** Decorates a method as a legacy decorator. */
-  <T>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<T>): void
-  /**
-   * Decorates a method as a standard decorator.
-   *
-   * @typeParam Locked the method
-   */
-  <This, Locked extends (this: This, ...args: never[]) => unknown>(
-    method: Locked,
-    context: ClassMethodDecoratorContext<This>,
-  ): Locked
-} {
+): <T>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<T>) => void {
   const parsed = parseSchedulerLockOptions(options as unknown as SchedulerLockOptions)
-  const decorate = (
-    target: object,
-    keyOrContext: string | symbol | undefined | ClassMethodDecoratorContext<object>,
-    descriptor?: PropertyDescriptor,
-  ): unknown => {
-    if (typeof keyOrContext === 'object') return decorateStandard(target, keyOrContext, parsed)
-    decorateLegacy(target, keyOrContext, descriptor, parsed)
-    return undefined
+  return (prototype: object, key: string | symbol | undefined, descriptor?: PropertyDescriptor) => {
+    if (key === undefined || typeof key === 'object')
+      throw configurationError(
+        '@SchedulerLock is not on a method, or not a legacy decorator, as those of Nest – put it on a method, on a class use @SchedulerLockDefaults, and set experimentalDecorators.',
+      )
+    if (typeof descriptor?.value !== 'function' || typeof prototype === 'function')
+      throw notLockableError(key)
+    injectExecutors(prototype)
+    addLock(prototype, key, parsed)
+    // Change the descriptor in place, because applyDecorators ignores one that a decorator returns.
+    descriptor.value = lockedMethod(descriptor.value as Method, key, parsed)
   }
-  return decorate as ReturnType<typeof SchedulerLock>
-}
-
-function decorateLegacy(
-  prototype: object,
-  key: string | symbol | undefined,
-  descriptor: PropertyDescriptor | undefined,
-  options: SchedulerLockOptions,
-): void {
-  if (key === undefined) {
-    throw configurationError(
-      "@SchedulerLock is not on a method – put it on a method, and on a class use @SchedulerLockDefaults. (With standard decorators, Nest's applyDecorators cannot pass it on: put it on the method itself.)",
-    )
-  }
-  if (typeof descriptor?.value !== 'function' || typeof prototype === 'function') throw notLockableError(key)
-  injectExecutors(prototype)
-  addLock(prototype, key, options)
-  // Change the descriptor in place, because applyDecorators ignores one that a decorator returns.
-  descriptor.value = lockedMethod(descriptor.value as Method, key, options)
-}
-
-function decorateStandard(
-  method: object,
-  context: ClassMethodDecoratorContext<object>,
-  options: SchedulerLockOptions,
-): Method {
-  if ((context.kind as string) !== 'method' || context.static) throw notLockableError(context.name)
-  const locked = lockedMethod(method as Method, context.name, options)
-  // The class does not exist yet, so nothing can be injected into it. Mark each instance instead, so that the module finds it.
-  context.addInitializer(function () {
-    reserveExecutors(this)
-    const prototypes = prototypesOf(this)
-    const owner = prototypes.find((prototype) => ownValue(prototype, context.name) === locked)
-    addLock(owner ?? prototypes[0] ?? this, context.name, options)
-  })
-  return locked
 }
 
 function notLockableError(key: string | symbol): Error {
@@ -171,12 +126,12 @@ export function configurationOf(instance: object, own: SchedulerLockOptions) {
 /**
  * Sets defaults for each `@SchedulerLock` in this class and its subclasses. A subclass may override each of them.
  *
- * @returns a decorator for TypeScript's legacy decorators (`experimentalDecorators`) and for the standard ones
+ * @returns a legacy decorator (`experimentalDecorators`), as those of Nest
  * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for unknown options and impossible durations
  */
 export function SchedulerLockDefaults(
   defaults: Omit<SchedulerLockOptions, 'name' | 'slot' | 'catchUp'>,
-): (target: abstract new (...args: never[]) => unknown, context?: ClassDecoratorContext) => void {
+): (target: abstract new (...args: never[]) => unknown) => void {
   const parsed = parseSchedulerLockDefaults(defaults)
   return (target) => {
     const prototype = target.prototype as object

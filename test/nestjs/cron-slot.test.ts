@@ -17,10 +17,10 @@ import { migrated, openMemory } from '../backends/open-database'
 import { providerOf } from '../core/provider-of'
 import { eventually } from '../eventually'
 import { startApplication, startWith } from './application'
-import { jobClassWith } from './job-class'
+import { jobClass } from './job-class'
 
 /** A class with such a method. */
-const jobWith = (...decorators: MethodDecorator[]) => jobClassWith('legacy')(decorators, () => 'ran')
+const jobWith = (...decorators: MethodDecorator[]) => jobClass(decorators, () => 'ran')
 
 const BERLIN = { timeZone: 'Europe/Berlin' }
 

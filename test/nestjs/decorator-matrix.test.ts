@@ -8,7 +8,7 @@ import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { eventually } from '../eventually'
 import { startApplication } from './application'
-import { jobClassWith, type JobClass, type MakeJob } from './job-class'
+import { jobClass, type JobClass } from './job-class'
 
 const every5Milliseconds = Interval(5)
 const lock = SchedulerLock({ name: 'job' }) as MethodDecorator
@@ -18,9 +18,9 @@ interface Noting {
 }
 const note = (self: Noting): void => void (self.ranUnder ??= []).push(activeLock()?.name)
 
-function jobs(kind: string): readonly (readonly [how: string, job: JobClass, provider?: Provider])[] {
-  const make: MakeJob = (...parts) => {
-    const job = jobClassWith(kind)(...parts)
+function jobs(): readonly (readonly [how: string, job: JobClass, provider?: Provider])[] {
+  const make = (...parts: Parameters<typeof jobClass>): JobClass => {
+    const job = jobClass(...parts)
     Injectable()(job)
     return job
   }
@@ -38,8 +38,8 @@ function jobs(kind: string): readonly (readonly [how: string, job: JobClass, pro
   ]
 }
 
-describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', (kind) => {
-  test.each(jobs(kind))(
+describe('a scheduled method', () => {
+  test.each(jobs())(
     'runs under its lock, and not when somebody else holds it: %s',
     async (_, job, jobProvider = job) => {
       const provider = new InMemoryLockProvider()
@@ -68,4 +68,12 @@ describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', (
       expect([other.name, scheduled.ranUnder?.length]).toEqual(['job', ran])
     },
   )
+})
+
+test.each<[string, () => unknown]>([
+  ['on a class', () => (SchedulerLock({ name: 'job' }) as ClassDecorator)(class {})],
+  // As a compiler without experimentalDecorators calls it.
+  ['as a standard decorator', () => lock(note, { kind: 'method', name: 'run' } as never, undefined as never)],
+])('@SchedulerLock %s is refused when the class is loaded', (_, decorate) => {
+  expect(decorate).toThrow(/not on a method, or not a legacy decorator.*set experimentalDecorators/)
 })

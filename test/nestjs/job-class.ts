@@ -1,15 +1,25 @@
 import type { Type } from '@nestjs/common'
-import { jest } from '@jest/globals'
 
 export type JobClass = Type<{ run(): unknown }>
 
-/** @param Base what the class extends; its method may be overridden */
-export type MakeJob = (
+/**
+ * Returns a class whose method `run` has these decorators, the uppermost first.
+ *
+ * @param Base what the class extends; its method may be overridden
+ */
+export function jobClass(
   decorators: readonly MethodDecorator[],
   task: (self: object) => unknown,
-  Base?: JobClass,
-) => JobClass
-
-/** A folder is compiled as its tsconfig.json says, so the path must not make it part of this one. */
-export const jobClassWith = (decorators: string): MakeJob =>
-  jest.requireActual<{ jobClass: MakeJob }>(`./${decorators}/job-class.ts`).jobClass
+  Base = Object as unknown as JobClass,
+): JobClass {
+  class Job extends Base {
+    override run(): unknown {
+      return task(this)
+    }
+  }
+  const run = { value: Job.prototype.run, writable: true, configurable: true }
+  // What the compiler makes of the syntax.
+  for (const decorate of [...decorators].reverse()) decorate(Job.prototype, 'run', run)
+  Object.defineProperty(Job.prototype, 'run', run)
+  return Job
+}

@@ -8,7 +8,7 @@ import type { SchedulerLockOptions } from '../../src/nestjs/scheduler-lock-optio
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { loggedLines, startApplication, startWith } from './application'
-import { jobClassWith, type JobClass } from './job-class'
+import { jobClass, type JobClass } from './job-class'
 
 @Module({})
 class FirstModule {}
@@ -26,9 +26,9 @@ const start = (...providers: JobClass[]) =>
     ...providers,
   )
 
-describe.each(['legacy', 'standard'])('Two jobs with one lock and one schedule, %s decorators', (kind) => {
+describe('Two jobs with one lock and one schedule', () => {
   const job = (decorators: MethodDecorator[], Base?: JobClass): JobClass =>
-    jobClassWith(kind)(decorators, () => activeLock()?.name, Base)
+    jobClass(decorators, () => activeLock()?.name, Base)
   const heirs = (options?: Partial<SchedulerLockOptions>, schedule = NIGHTLY): [JobClass, JobClass] => {
     const Base = job([schedule, locked(options)])
     return [class One extends Base {}, class Two extends Base {}]
@@ -89,7 +89,7 @@ describe('A job in an object that Nest did not create', () => {
     const proxy = new Proxy(new Reports(), {})
     await startWith(options(), { provide: Reports, useValue: proxy })
     expect(await proxy.send()).toBe(1)
-    const Wrong = jobClassWith('standard')([locked({ lockAtMostFor: undefined })], () => 'ran')
+    const Wrong = jobClass([locked({ lockAtMostFor: undefined })], () => 'ran')
     await expect(
       startWith(options(), { provide: Wrong, useFactory: () => new Proxy(new Wrong(), {}) }),
     ).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
@@ -143,7 +143,7 @@ test('catchUp does nothing without a scheduler, and the start says so', async ()
   const logged = loggedLines()
   const warnings = (): string[] => logged.filter((line) => line.startsWith('warn'))
   let ran = 0
-  const Job = jobClassWith('legacy')([NIGHTLY, locked({ catchUp: '25h' })], () => ran++)
+  const Job = jobClass([NIGHTLY, locked({ catchUp: '25h' })], () => ran++)
   const locks = ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), cronTime: CronTime })
   await (await startApplication({ imports: [locks], providers: [Job] })).close()
   expect([ran, warnings()]).toEqual([

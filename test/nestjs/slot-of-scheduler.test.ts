@@ -9,7 +9,7 @@ import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { startApplication } from './application'
-import { jobClassWith } from './job-class'
+import { jobClass } from './job-class'
 
 const NEW_YEAR = '0 0 1 1 *'
 const AUGUST = new CronTime('0 0 1 8 *', 'UTC')
@@ -108,7 +108,7 @@ describe('catchUp', () => {
     const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', catchUp: '366d' }) as MethodDecorator
     const decorators = [Cron(NEW_YEAR, { timeZone: 'UTC', disabled }), locked]
     const { application, tried } = await start(
-      jobClassWith('legacy')(decorators, () => 'ran'),
+      jobClass(decorators, () => 'ran'),
       { cronJobs },
     )
     await application.close()

@@ -7,7 +7,7 @@ import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { eventually } from '../eventually'
 import { loggedLines, startApplication } from './application'
-import { jobClassWith, type JobClass } from './job-class'
+import { jobClass, type JobClass } from './job-class'
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
 
@@ -37,12 +37,9 @@ function withMetadata(from: object, to: Method): Method {
   return to
 }
 
-/** Returns a decorator of either kind. */
 function decoratorOf(wrap: (method: Method) => Method): MethodDecorator {
-  return ((target: Method | object, _: unknown, descriptor?: PropertyDescriptor) => {
-    if (!descriptor) return wrap(target as Method)
+  return ((_: object, __: unknown, descriptor: PropertyDescriptor) => {
     descriptor.value = wrap(descriptor.value as Method)
-    return undefined
   }) as MethodDecorator
 }
 
@@ -69,7 +66,7 @@ const start = async (job: JobClass, lockProvider = new InMemoryLockProvider()) =
   return startApplication({ imports, providers: [job] })
 }
 
-describe.each(['legacy', 'standard'])('%s decorators', (kind) => {
+describe('decorators', () => {
   test.each(CASES)(
     '$order, the wrapper is $wrapper: runs once for each due time, after a failure, and at the start',
     async ({ parts, decorator }) => {
@@ -80,7 +77,7 @@ describe.each(['legacy', 'standard'])('%s decorators', (kind) => {
           '@SchedulerLock': locked as MethodDecorator,
           wrapper: decorator,
         }
-        return jobClassWith(kind)(
+        return jobClass(
           parts.map((part) => decorators[part]),
           task,
         )

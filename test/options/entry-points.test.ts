@@ -11,7 +11,7 @@ import { afterTest } from '../after-test'
 import { openMemory } from '../backends/open-database'
 import { FaultyLockProvider } from '../core/faulty-lock-provider'
 import { startWith } from '../nestjs/application'
-import { jobClassWith } from '../nestjs/job-class'
+import { jobClass } from '../nestjs/job-class'
 import { prisma } from './prisma-client'
 
 // The compiler compares the options that an entry point knows with its type, and refusals.test.ts shows that it refuses all others.
@@ -29,8 +29,8 @@ type EntryPoint = (
   locks: FaultyLockProvider,
 ) => Promise<unknown>
 
-function jobWith(kind: string, own: object, task: Task) {
-  return jobClassWith(kind)([SchedulerLock(inherited(own)) as MethodDecorator], task)
+function jobWith(own: object, task: Task) {
+  return jobClass([SchedulerLock(inherited(own)) as MethodDecorator], task)
 }
 
 async function start(job: ReturnType<typeof jobWith>, lockProvider: FaultyLockProvider): Promise<unknown> {
@@ -43,12 +43,9 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
     new LockingTaskExecutor(locks).executeWithLock(inherited({ ...options, name: 'job', slot: SLOT }), task),
   wrap: (options, task, locks) =>
     new LockingTaskExecutor(locks).wrap(inherited({ ...options, ...own }), task)(),
-  '@SchedulerLock, legacy': (options, task, locks) =>
-    start(jobWith('legacy', { ...options, ...own }, task), locks),
-  '@SchedulerLock, standard': (options, task, locks) =>
-    start(jobWith('standard', { ...options, ...own }, task), locks),
+  '@SchedulerLock': (options, task, locks) => start(jobWith({ ...options, ...own }, task), locks),
   '@SchedulerLockDefaults': (options, task, locks) => {
-    const job = jobWith('legacy', own, task)
+    const job = jobWith(own, task)
     SchedulerLockDefaults(inherited(options))(job)
     return start(job, locks)
   },
