@@ -26,8 +26,8 @@ function redTests(mutation: Mutation): string[] {
   return copy.whileBroken(mutation, () => {
     spawnSync(
       process.execPath,
-      [jest, ...tests, '--json', `--outputFile=${report}`, '--testTimeout=20000'],
-      // Not with --bail, which writes no report if it leaves tests out. The output is ignored, because it would not fit into a
+      [jest, ...tests, '--json', `--outputFile=${report}`, '--testTimeout=20000', '--forceExit'],
+      // Not with --bail, which writes no report if it leaves tests out. A broken program may leave others running. The output is ignored, because it would not fit into a
       // buffer.
       { cwd: copy.path, env: { ...process.env, BACKENDS: backend, CI: 'true' }, stdio: 'ignore' },
     )
