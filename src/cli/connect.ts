@@ -51,8 +51,9 @@ export function onDatabase<Name extends OptionName>(
 export async function withConnection(
   flags: ConnectionFlags,
   work: (connection: Connection) => Promise<void>,
+  lockedBy?: string,
 ): Promise<void> {
-  const connection = await connect(flags)
+  const connection = await connect(flags, lockedBy)
   try {
     await work(connection)
   } finally {
@@ -62,8 +63,11 @@ export async function withConnection(
   }
 }
 
-async function connect({ createTable, ...flags }: ConnectionFlags): Promise<Connection> {
-  const options = lockTableOptions(flags)
+async function connect(
+  { createTable, ...flags }: ConnectionFlags,
+  lockedBy: string | undefined,
+): Promise<Connection> {
+  const options = { ...lockTableOptions(flags), ...(lockedBy !== undefined && { lockedBy }) }
   const database = await whichDatabase(flags)
   const connection =
     'url' in database

@@ -9,7 +9,7 @@ import {
   unreleasedError,
   untilAnswered,
 } from '../core/internal'
-import type { SqlLockProvider } from '../sql/internal'
+import { defaultLockedBy, type SqlLockProvider } from '../sql/internal'
 import { ExitCode, NotConnected, wrongUsage } from './command-error'
 import { announce, withConnection } from './connect'
 import { holding } from './describe-lock'
@@ -33,6 +33,8 @@ export function addExecCommand(program: Command): void {
     .description(
       "Runs a command if the lock can be acquired, and releases the lock when the command has ended. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded for this slot, or a later run has begun. The command has ended when all processes that it started have. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to all of them, SIGUSR1 and SIGUSR2 to the command alone; with --abort-after, SIGTERM only after this time. On a terminal only the command itself counts. Durations need a unit. Set --lock-at-most-for or --wait.",
     )
+  // Not the default owner, which list would call gone after a SIGKILL although the command goes on.
+  const lockedBy = `${defaultLockedBy()}/exec`
   addOptions(exec, ...OPTIONS, ...CONNECTION_OPTIONS).action(
     (name: string, command: [string, ...string[]], flags: ExecFlags) => {
       const { wait, lockAtMostFor, lockAtLeastFor } = flags
@@ -48,12 +50,16 @@ export function addExecCommand(program: Command): void {
       const waited = wait === undefined ? undefined : new Lease(aDuration(wait, 'wait'))
       let isConnected = false
       const run = () =>
-        withConnection(flags, async (connection) => {
-          await announce(connection, flags.quiet)
-          if (flags.createTable) await connection.provider.table.create()
-          isConnected = true
-          process.exitCode = await runLocked(connection.provider, name, command, flags, waited, signals)
-        })
+        withConnection(
+          flags,
+          async (connection) => {
+            await announce(connection, flags.quiet)
+            if (flags.createTable) await connection.provider.table.create()
+            isConnected = true
+            process.exitCode = await runLocked(connection.provider, name, command, flags, waited, signals)
+          },
+          lockedBy,
+        )
       let isReported = flags.quiet
       return untilAnswered(run, { atMost: waited?.remaining() ?? 0 }, (error) => {
         if (isConnected || !(error instanceof NotConnected || isUnanswered(error))) return false

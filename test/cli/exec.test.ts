@@ -55,6 +55,17 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     },
   )
 
+  it('is not called gone when it was killed, because its command goes on', async () => {
+    const { start, run } = await openCli(backend)
+    const { child, up, ended } = start(...LOCK, ...node(UNTIL_STOPPED))
+    await up
+    child.kill('SIGKILL')
+    await ended
+    expect((await run('list', 'job')).stdout).toMatch(/running.*\/exec\b/s)
+    // The end of its input has not reached the command: the test's own pipe has.
+    child.stdin.end('stop')
+  })
+
   // test/cli/list-and-release.test.ts shows that each driver connects; when to connect again is decided above them.
   itIf(backend.dialect === 'postgres', 'a server')(
     'extends and releases its lock on a new connection after the old one stopped answering',
@@ -177,7 +188,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(failed).toMatchObject({
       status: 3,
       stderr: expect.stringMatching(
-        /no lock table 'other' .* correct --schema and --table-name\. .* set --table-name to that name/,
+        /no lock table 'other' .* correct --schema and --table-name\b.* set --table-name to that name/,
       ),
     })
   })
