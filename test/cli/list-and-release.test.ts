@@ -136,7 +136,7 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
     const { provider, run } = await openCli(backend)
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run('list', 'report')).stdout).toMatch(
-      /^name +report\nstate +running, for \d+m?s of 1h\nnext +Wait: .*\nnever +Release it: .*\nowner +host-1\/42\n/,
+      /^name +report\nstate +running, for \d+m?s of 1h\nnext +Wait: .*\nnever +Release it .*\nowner +host-1\/42\n/,
     )
     expect(JSON.parse((await run('list', 'report', '--json')).stdout)).toMatchObject({
       name: 'report',
