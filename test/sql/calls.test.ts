@@ -71,6 +71,19 @@ describe('A process that stood still for longer than the time limit', () => {
     expect(await settle(world.provider.lock(known), LIMIT + SECOND)).toBeDefined()
   })
 
+  it('does not send a read again whose answer it has not read yet', async () => {
+    await world.provider.table.find('first')
+    let reads = 0
+    world.network.fault = async (send) => {
+      reads++
+      stoodStill = 10 * SECOND
+      await later(LIMIT / 2 + SECOND)
+      return send()
+    }
+    await settle(world.provider.table.find('first'), LIMIT)
+    expect(reads).toBe(1)
+  })
+
   it('gives up at last', async () => {
     answeredAfter(2 * LIMIT + 1, send)
     await expectFailure(world.provider.lock(known), { code: 'TIMEOUT' }, 2 * LIMIT)

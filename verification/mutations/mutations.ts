@@ -607,8 +607,8 @@ export const mutations: readonly Mutation[] = [
     file: 'src/core/time.ts',
     find: 'if (more === 0) throw error',
     replace: 'if (more >= 0) throw error',
-    tests: ['test/drivers/thaw.test.ts'],
-    backend: 'mariadb',
+    tests: ['test/sql/calls.test.ts'],
+    backend: 'sqlite',
   },
   {
     rule: 30,
