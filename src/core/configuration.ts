@@ -68,7 +68,7 @@ export function parseLockConfiguration(configuration: LockConfiguration): LockRe
   return lockRequest(parseOptions(configuration, LOCK_OPTIONS, 'lock configuration', nameOf(configuration)))
 }
 
-/** The options that are in no part of the request: none, or the compiler says that `lockRequest` does not return them. */
+/** The options that no part of the request has: none, or the compiler says so in `lockRequest`. */
 type Dropped = Readonly<
   Record<Exclude<keyof TaskConfiguration, keyof LockRequest | keyof CheckedLockConfiguration>, unknown>
 >

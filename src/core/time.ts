@@ -144,7 +144,7 @@ export class Lease {
 
 /**
  * When a call has to end, on the monotonic clock. Nothing answers a process that stands still, so if it did beyond the end, as long again
- * is added: once as much as the limit, at most.
+ * is added, in all at most the limit.
  */
 export class Deadline {
   end: number

@@ -258,7 +258,7 @@ export async function callDatabase<T>(
       handling.repeat === 'always' || (handling.repeat === 'if harmless' && call.isHarmless?.() === true)
     // The server let it wait for what is in the way. An attempt that is cut short there would cost its session.
     share.least = Math.max(share.least, shortest + Math.min(LONGEST_WAIT, waited))
-    do {
+    for (;;) {
       const interval = time.jittered(intervalBefore(repeat, handling.interval, paused))
       // The deadline may have cut the last attempt short, so report an earlier failure that explains more. Anything else speaks for itself.
       if (!isRepeated || interval >= deadline.left() - share.least) {
@@ -268,7 +268,9 @@ export async function callDatabase<T>(
       }
       await sleep(interval)
       paused += interval
-    } while (kind === 'read-only' && !database.pool.takeLeave() && ++repeat)
+      if (kind !== 'read-only' || database.pool.takeLeave()) break
+      repeat++
+    }
   }
 }
 
@@ -344,7 +346,7 @@ export async function attemptWithin<T>(
   } catch (error) {
     // Nobody waits for it any more.
     sessions.endTurn(turn)
-    if (!attempt.isConnected) sessions.openAgain()
+    if (!attempt.isConnected) sessions.forgetRefusal()
     return new Failure('given-up', error, attempt.giveUp(takeSilentEnd))
   }
 }

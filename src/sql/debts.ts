@@ -94,10 +94,10 @@ class Settlement implements PendingRelease {
     const changed = await release(limit)
     const isAnswered = !(changed instanceof Failure)
     if (isAnswered) {
-      const isDrained = this.#notFound > 0 && this.debtors.some((debtor) => !debtor.isOpen)
-      if (changed > 0 || effect === 'acquired' || (effect === 'lost' && isDrained)) this.drop()
+      const isSecondMissInDrain = this.#notFound > 0 && this.debtors.some((debtor) => !debtor.isOpen)
+      if (changed > 0 || effect === 'acquired' || (effect === 'lost' && isSecondMissInDrain)) this.drop()
       else this.#tryLater(write?.effect !== effect)
-    } else if (changed.underWay) this.#isSilent(changed.underWay)
+    } else if (changed.underWay) this.#noteSilence(changed.underWay)
     const isBusy = !isAnswered && changed.kind === 'conflict'
     if (isBusy) this.due = time.now() + intervalAfter(++this.#busy, WHILE_BUSY)
     if (lease.remaining() === 0) this.drop()
@@ -114,7 +114,7 @@ class Settlement implements PendingRelease {
    * One connection may be silent. If two do not answer, the row is probably locked, and more would only wait behind them. As those two
    * may be silent as well, another one is tried after two minutes, then after four, and so on.
    */
-  #isSilent(underWay: Promise<unknown>): void {
+  #noteSilence(underWay: Promise<unknown>): void {
     this.#silent++
     if (this.#silent > 1) this.due = time.now() + SEVERAL_SILENT * 2 ** this.#silent
     void underWay.then(() => {
@@ -152,7 +152,7 @@ export class Debts {
 
   end(): void {
     this.#acquiring--
-    if (!this.isOpen) this.#settle()
+    if (!this.isOpen) this.#endWaits()
   }
 
   add(settlement: Settlement): void {
@@ -161,7 +161,7 @@ export class Debts {
 
   delete(settlement: Settlement): void {
     this.#settlements.delete(settlement)
-    this.#settle()
+    this.#endWaits()
   }
 
   /** @returns in milliseconds; may be `Infinity` */
@@ -179,7 +179,7 @@ export class Debts {
     if (timeout > 0) {
       const settled = new Promise<void>((resolve) => this.#waiting.add(resolve))
       for (const settlement of this.#settlements) settlement.wake()
-      this.#settle()
+      this.#endWaits()
       const late = () => new Error('not settled')
       await this.pool.hurryDuring(inTime(settled, timeout, late).catch(() => undefined))
     }
@@ -189,7 +189,7 @@ export class Debts {
   }
 
   /** Ends the wait of drains if there is nothing left to wait for. */
-  #settle(): void {
+  #endWaits(): void {
     if (this.#settlements.size > 0 || this.#acquiring > 0) return
     for (const resolve of this.#waiting) resolve()
     this.#waiting.clear()

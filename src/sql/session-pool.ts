@@ -20,7 +20,7 @@ interface WaitingTurn {
   readonly begin: () => void
 }
 
-/** Of the app's pool, for a client that cannot open connections, and of our own. */
+/** Of the app's pool, if nothing can be opened. */
 const MOST = 10
 /** As many as are opened while everything that waits can be served in time. */
 const USUAL = 5
@@ -32,6 +32,8 @@ const IDLE = 1_000
 const AFTER_A_REFUSAL = 300_000
 /** In milliseconds: after that, a statement that failed has waited on the server for what another session has locked. */
 const LONG_WAIT = 500
+/** PostgreSQL's code. */
+const STARTING = '57P03'
 
 /**
  * The sessions of the locks that share one client of the app, and the order in which their calls get them.
@@ -56,7 +58,7 @@ export class SessionPool {
   /** How long a turn takes, in milliseconds: the average, in which the last ones count most. */
   #turnTakes = 0
   #isWaitingForLocks = false
-  #opensAgain = 0
+  #refusedUntil = 0
   readonly #held = new Set<{ readonly lease: Lease }>()
   #cancelTimer: Cancel | undefined
 
@@ -107,7 +109,7 @@ export class SessionPool {
   #hasRoom(turn: Turn): boolean {
     const turns = this.#turns.size
     // While they wait on the server, as MySQL's do for a locked table, leave the app the other half of a usual pool.
-    if (!this.#opens(turn)) return turns < (this.#isWaitingForLocks ? USUAL : MOST)
+    if (!this.#mayOpen(turn)) return turns < (this.#isWaitingForLocks ? USUAL : MOST)
     if (turns === 0 || turns < this.#open) return true
     if (turns >= turn.most) return false
     if (turn.precedence === 'held') return true
@@ -117,8 +119,10 @@ export class SessionPool {
       : (length * this.#turnTakes) / turns > turn.deadline.limit / 2
   }
 
-  #opens({ client, most }: Turn): boolean {
-    return client.open !== undefined && most > 0 && (this.#opensAgain === 0 || time.now() >= this.#opensAgain)
+  #mayOpen({ client, most }: Turn): boolean {
+    return (
+      client.open !== undefined && most > 0 && (this.#refusedUntil === 0 || time.now() >= this.#refusedUntil)
+    )
   }
 
   /** Returns a session for the turn: an idle one, a new one, or one of the client's pool. */
@@ -135,7 +139,7 @@ export class SessionPool {
       void idle.close()
     }
     let why: unknown = new DriverError(undefined, 'timeout: all connections of the locks are in use', false)
-    if (this.#opens(turn) && this.#open < most) {
+    if (this.#mayOpen(turn) && this.#open < most) {
       this.#open++
       const began = time.now()
       try {
@@ -148,15 +152,15 @@ export class SessionPool {
         if (error instanceof LockError) throw error
         why = error
         const { code, lasts } = error instanceof DriverError ? error : { code: undefined, lasts: false }
-        // Otherwise, there is no server, or it is starting (57P03), which the client's own pool will notice, too.
-        if ((code ?? '57P03') !== '57P03' || lasts || isPoolTimeout(error))
-          this.#opensAgain = time.now() + AFTER_A_REFUSAL
+        // Otherwise, there is no server, or it is starting, which the client's own pool will notice, too.
+        if ((code !== undefined && code !== STARTING) || lasts || isPoolTimeout(error))
+          this.#refusedUntil = time.now() + AFTER_A_REFUSAL
       }
     }
     const session = await client.connect().catch((error: unknown) => {
       if (!(error instanceof LockError) || !client.open || most === 0) throw error
       // No lock can use the client's pool, so there is nothing else than its own connections.
-      this.#opensAgain = 0
+      this.#refusedUntil = 0
       throw why
     })
     return client.keepsOne ? new PooledSession(session, false, source, this.#giveBack, this.#closed) : session
@@ -175,8 +179,8 @@ export class SessionPool {
   }
 
   /** Lets connections be opened after a refusal, too: the client's pool has given none. */
-  openAgain(): void {
-    this.#opensAgain = 0
+  forgetRefusal(): void {
+    this.#refusedUntil = 0
   }
 
   /** Keeps a connection open while this lock is held. Call it before its attempt gives the session back. */
