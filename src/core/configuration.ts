@@ -68,10 +68,12 @@ export function parseLockConfiguration(configuration: LockConfiguration): LockRe
   return lockRequest(parseOptions(configuration, LOCK_OPTIONS, 'lock configuration', nameOf(configuration)))
 }
 
-/** The options that no part of the request has: none, or the compiler says so in `lockRequest`. */
-type Dropped = Readonly<
-  Record<Exclude<keyof TaskConfiguration, keyof LockRequest | keyof CheckedLockConfiguration>, unknown>
->
+/** No request at all, as the compiler says in `lockRequest`, if an option is in no part of it. */
+type Complete<Request> = [
+  Exclude<keyof TaskConfiguration, keyof LockRequest | keyof CheckedLockConfiguration>,
+] extends [never]
+  ? Request
+  : never
 
 /**
  * Checks the options that depend on each other.
@@ -89,7 +91,7 @@ export function lockRequest({
   keepAlive,
   signal,
   onSkip,
-}: ParsedOptions<TaskConfiguration, typeof TASK_OPTIONS>): LockRequest & Dropped {
+}: ParsedOptions<TaskConfiguration, typeof TASK_OPTIONS>): Complete<LockRequest> {
   if (lockAtMostFor === undefined) {
     throw configurationError(
       `Lock '${name}' has no lockAtMostFor – set it, for example to '10m', in its configuration or as defaultLockAtMostFor.`,

@@ -98,8 +98,7 @@ describe('a method with neither slots nor lockAtLeastFor', () => {
     warning.mockRestore()
     return names
   }
-  const locked = (name: string, more: object = {}) =>
-    SchedulerLock({ name, lockAtMostFor: '1m', ...more }) as MethodDecorator
+  const locked = (name: string, more: object = {}) => SchedulerLock({ name, lockAtMostFor: '1m', ...more })
   const atThree = Cron('0 3 * * *')
 
   test('is warned of when the application starts', async () => {
@@ -208,7 +207,7 @@ describe('@SchedulerLock with catchUp', () => {
       name: 'overridden',
       lockAtMostFor: '1m',
       catchUp: '25h',
-    }) as MethodDecorator
+    })
     class Unlocked extends jobWith(Cron('0 3 * * *'), locked) {
       @Cron('0 3 * * *')
       override run(): void {
@@ -252,7 +251,7 @@ describe('a method without slots is refused at the start', () => {
   const lockProvider = new InMemoryLockProvider()
 
   test.each([{ catchUp: '25h' }, { untilSucceeded: true }])('with %j', async (option) => {
-    const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...option }) as MethodDecorator
+    const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...option })
     const message = expect.stringContaining('needs slots')
     for (const starting of [
       startWith({ lockProvider, cronTime: CronTime }, jobWith(Interval(1_000_000), locked)),

@@ -11,7 +11,7 @@ import { startApplication } from './application'
 import { jobClass, type JobClass } from './job-class'
 
 const every5Milliseconds = Interval(5)
-const lock = SchedulerLock({ name: 'job' }) as MethodDecorator
+const lock = SchedulerLock({ name: 'job' })
 interface Noting {
   /** Every run notes its lock. */
   ranUnder?: (string | undefined)[]
@@ -71,7 +71,7 @@ describe('a scheduled method', () => {
 })
 
 test.each<[string, () => unknown]>([
-  ['on a class', () => (SchedulerLock({ name: 'job' }) as ClassDecorator)(class {})],
+  ['on a class', () => lock(InMemoryLockProvider, undefined as never, undefined as never)],
   // As a compiler without experimentalDecorators calls it.
   ['as a standard decorator', () => lock(note, { kind: 'method', name: 'run' } as never, undefined as never)],
 ])('@SchedulerLock %s is refused when the class is loaded', (_, decorate) => {

@@ -17,7 +17,7 @@ export function jobClass(
       return task(this)
     }
   }
-  const run = { value: Job.prototype.run, writable: true, configurable: true }
+  const run: PropertyDescriptor = Object.getOwnPropertyDescriptor(Job.prototype, 'run') ?? {}
   // What the compiler makes of the syntax.
   for (const decorate of [...decorators].reverse()) decorate(Job.prototype, 'run', run)
   Object.defineProperty(Job.prototype, 'run', run)

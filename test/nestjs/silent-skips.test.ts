@@ -18,7 +18,7 @@ class SecondModule {}
 
 const NIGHTLY = Cron('0 3 * * *')
 const locked = (options: Partial<SchedulerLockOptions> = {}) =>
-  SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...options }) as MethodDecorator
+  SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...options })
 
 const start = (...providers: JobClass[]) =>
   startWith(

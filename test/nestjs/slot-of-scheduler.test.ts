@@ -105,7 +105,7 @@ describe('catchUp', () => {
     { disabled: true, cronJobs: true, slots: [] },
     { disabled: false, cronJobs: false, slots: [] },
   ])('runs only what the scheduler runs: %j', async ({ disabled, cronJobs, slots }) => {
-    const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', catchUp: '366d' }) as MethodDecorator
+    const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', catchUp: '366d' })
     const decorators = [Cron(NEW_YEAR, { timeZone: 'UTC', disabled }), locked]
     const { application, tried } = await start(
       jobClass(decorators, () => 'ran'),

@@ -38,9 +38,9 @@ function withMetadata(from: object, to: Method): Method {
 }
 
 function decoratorOf(wrap: (method: Method) => Method): MethodDecorator {
-  return ((_: object, __: unknown, descriptor: PropertyDescriptor) => {
+  return (_: object, __: unknown, descriptor: PropertyDescriptor) => {
     descriptor.value = wrap(descriptor.value as Method)
-  }) as MethodDecorator
+  }
 }
 
 const ORDERS = [
@@ -74,7 +74,7 @@ describe('decorators', () => {
         const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...options })
         const decorators = {
           '@Cron': Cron('0 3 * * *', { timeZone: 'Europe/Berlin' }),
-          '@SchedulerLock': locked as MethodDecorator,
+          '@SchedulerLock': locked,
           wrapper: decorator,
         }
         return jobClass(

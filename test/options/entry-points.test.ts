@@ -30,7 +30,7 @@ type EntryPoint = (
 ) => Promise<unknown>
 
 function jobWith(own: object, task: Task) {
-  return jobClass([SchedulerLock(inherited(own)) as MethodDecorator], task)
+  return jobClass([SchedulerLock(inherited(own))], task)
 }
 
 async function start(job: ReturnType<typeof jobWith>, lockProvider: FaultyLockProvider): Promise<unknown> {
