@@ -64,6 +64,8 @@ export class Show {
     if (second === ADD_IN) this.#start(ADDED)
     while (Date.now() < tick + 950 && !firing.every(({ name }) => this.#timeline.has(name, tick)))
       await this.#until(Date.now() + 20)
+    // Its row shows it, also on a slow machine.
+    await this.#killing
     const runs = this.#fires.filter(({ outcome }) => outcome === 'ran' || outcome === 'killed').length
     this.#timeline.print(
       tick,
