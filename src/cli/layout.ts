@@ -51,10 +51,8 @@ export function labelled(rows: readonly (readonly [label: Cell, text: Cell])[]):
   const indent = Math.max(0, ...widths.filter((length) => length <= width / 2)) + 2
   return rows
     .flatMap(([label, text]) => {
-      const [name, lines] = [
-        textOf(label),
-        wrap(textOf(text), width - indent).map((line) => styled(text, line)),
-      ]
+      const name = textOf(label)
+      const lines = wrap(textOf(text), width - indent).map((line) => styled(text, line))
       const isLong = name.length + 2 > indent
       const head = `${styled(label, name)}${isLong ? '' : ' '.repeat(indent - name.length)}`
       const [first = '', ...others] = isLong ? ['', ...lines] : lines

@@ -159,7 +159,7 @@ export class Deadline {
   /**
    * Returns how many milliseconds are left.
    *
-   * @param spare less so many, which nothing but a process that stands still uses up
+   * @param spare how many of them to keep for later: only a process that stands still uses them up
    */
   left(spare = 0): number {
     const late = time.now() - (this.end - spare)

@@ -74,5 +74,6 @@ export async function opened<
 export function readSockets(): Promise<void> {
   return turnOfLoop().then(() => turnOfLoop())
 }
+
 /** Taken now: test runners replace it with one that waits for their clock, and no socket does. */
 const turnOfLoop = setImmediate

@@ -126,7 +126,7 @@ export async function runOnPg(
   state.isUncertain = false
   // Only statements about a single lock are sent often.
   const isNamed = preparation.isOn && parameters.includes('name')
-  const name = isNamed ? (state.names.get(text) ?? nameAmong(state.names, text)) : undefined
+  const name = isNamed ? nameAmong(state.names, text) : undefined
   try {
     const { rows, rowCount } = await client.query({ name, text, values })
     if (!(state.isUncertain as boolean)) return { rows, changed: rowCount }

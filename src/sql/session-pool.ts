@@ -32,8 +32,6 @@ const IDLE = 1_000
 const AFTER_A_REFUSAL = 300_000
 /** In milliseconds: after that, a statement that failed has waited on the server for what another session has locked. */
 const LONG_WAIT = 500
-/** PostgreSQL's code. */
-const STARTING = '57P03'
 
 /**
  * The sessions of the locks that share one client of the app, and the order in which their calls get them.
@@ -153,7 +151,7 @@ export class SessionPool {
         why = error
         const { code, lasts } = error instanceof DriverError ? error : { code: undefined, lasts: false }
         // Otherwise, there is no server, or it is starting, which the client's own pool will notice, too.
-        if ((code !== undefined && code !== STARTING) || lasts || isPoolTimeout(error))
+        if (code !== undefined || lasts || isPoolTimeout(error))
           this.#refusedUntil = time.now() + AFTER_A_REFUSAL
       }
     }

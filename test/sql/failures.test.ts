@@ -25,9 +25,12 @@ const FAULTS: Readonly<Record<FailureKind, () => Promise<never>>> = {
 const KINDS = Object.keys(FAILURES) as FailureKind[]
 
 /**
- * What is seen of each: whether a write and a read are sent again, and after which pauses; what becomes of sessions that can be ended,
- * and of others; what the caller is told, also if there was a conflict before, and silence after it; and whether a client that has
- * become unusable is asked.
+ * What is seen of each:
+ *
+ * 1. whether a write, and a read, is sent again, and after which pauses
+ * 2. what becomes of a session that can be ended, and of one that cannot
+ * 3. what the caller is told; and what after a conflict, if silence follows
+ * 4. whether the client is asked if it is unusable
  */
 const SEEN: Readonly<Record<FailureKind, readonly unknown[]>> = {
   conflict: ['again', 'again', 'short', 'release', 'release', 'too busy', 'the conflict', false],

@@ -27,8 +27,8 @@ function redTests(mutation: Mutation): string[] {
     spawnSync(
       process.execPath,
       [jest, ...tests, '--json', `--outputFile=${report}`, '--testTimeout=20000', '--forceExit'],
-      // Not with --bail, which writes no report if it leaves tests out. A broken program may leave others running. The output is ignored, because it would not fit into a
-      // buffer.
+      // Not with --bail, which writes no report if it leaves tests out. A broken program may leave others running, so jest does not wait
+      // for them. The output is ignored, because it would not fit into a buffer.
       { cwd: copy.path, env: { ...process.env, BACKENDS: backend, CI: 'true' }, stdio: 'ignore' },
     )
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report

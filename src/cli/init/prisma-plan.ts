@@ -28,8 +28,8 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
   const chosen = wanted.length > 0 ? all.filter(isWanted) : main ? [main, ...others.filter(isVariant)] : []
   const [first] = chosen
   if (!first) throw wrongUsage(whyNone(project, all, wanted))
-  const isUsual = prisma.isUsual && first === main
-  const members = isUsual ? [] : project.members().slice(1)
+  const isUsual = (schema: PrismaSchema): boolean => prisma.isUsual && schema === main
+  const members = isUsual(first) ? [] : project.members().slice(1)
   const owner = members.find(({ root }) => first.path.startsWith(`${root}/`))
   // It may configure where its migrations are.
   if (owner?.declares('prisma') === true)
@@ -46,10 +46,9 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     present: parts.flatMap(({ present }) => present),
     others: all.filter((schema) => !chosen.includes(schema)).map(({ path }) => project.short(path)),
     steps: [
-      ...chosen.map((schema) => {
-        const isFound = prisma.isUsual && schema === main
-        return migrating(project, schema, isFound ? '' : ` --schema ${project.short(schema.path)}`)
-      }),
+      ...chosen.map((schema) =>
+        migrating(project, schema, isUsual(schema) ? '' : ` --schema ${project.short(schema.path)}`),
+      ),
       ...(project.has('@prisma/adapter-mariadb') ? [OWN_ADAPTER] : []),
     ],
     provider: ['prismaLockProvider', 'prisma'],

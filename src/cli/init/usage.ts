@@ -100,7 +100,7 @@ const end = async () => { // first close a server, if there is one
   ${[stop, 'await executor.shutdown()', ...(close === undefined ? [] : [`await ${close}`])].join('\n  ')}
 }
 let ended: Promise<void> | undefined
-// Not once: npm sends two signals. Also close your server, or the process stays. If you have a handler, await end() in it.
+// Not once: npm sends two signals. If you have a handler, await end() in it.
 process.on('SIGTERM', () => (ended ??= end()))`
   const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
 import { ${provider} } from 'shedlock-orm/${entry}'
