@@ -45,6 +45,7 @@ export interface OwnDatabase {
 }
 
 export async function createDatabase(server: ServerName): Promise<OwnDatabase> {
+  await generateClients()
   const name = `shedlock_${randomBytes(6).toString('hex')}`
   const url = new URL(SERVERS[server])
   const open = async (more: object = {}): Promise<DataSource> =>
@@ -112,7 +113,6 @@ export async function openApp(
   }
   const adapter = ADAPTERS.find(({ backends }) => backends.test(server))
   if (!adapter) throw new Error(`Prisma has no adapter for ${server}.`)
-  await generateClients()
   const pool = { max: poolSize, connectionLimit: poolSize, ...extra }
   const prisma = await connect(adapter, url.href, pool, { log: [{ level: 'error', emit: 'event' }] })
   prisma.$on?.('error', count)
