@@ -19,7 +19,7 @@ const HELP = `npm run demo -- [options]
                Two tables are made there, shedlock_demo_… and shedlock_demo_…_events, and dropped at the end.
   --orm NAME   ${ORMS.join(' or ')}; default: ${ORMS[0]}
   --json       print the summary as JSON, as the last line
-  --svg FILE   draw what happened, and FILE-phone.svg for narrow screens
+  --svg FILE   draw what happened: demo.svg for a wide page, demo-phone.svg for a phone
 
 Exit status: 0 when every second was run at most once and the killed process was replaced, else 1.`
 
@@ -46,7 +46,11 @@ async function main(): Promise<number> {
   try {
     introduce(orm, given.db)
     const { fires, events } = await stage(file?.url ?? String(given.db), orm)
-    if (given.svg !== undefined) writeFileSync(given.svg, draw(fires, events))
+    if (given.svg !== undefined) {
+      const { wide, phone } = draw(fires, events)
+      writeFileSync(given.svg, wide)
+      writeFileSync(given.svg.replace(/(\.svg)?$/, '-phone.svg'), phone)
+    }
     return report(judge(events), fires.length, given.json === true)
   } finally {
     file?.remove()

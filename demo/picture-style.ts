@@ -7,6 +7,8 @@ export const STYLE = `
     .title { font-size: 16px; font-weight: 600; fill: #1f2328 }
     .column { font-size: 13px; font-weight: 600; fill: #1f2328 }
     .quiet { font-size: 12px; font-weight: 400; fill: #656d76 }
+    .large { font-size: 16px }
+    .large.title { font-size: 19px }
     .end { text-anchor: end }
     .middle { text-anchor: middle }
     .page { fill: #ffffff; stroke: #d1d9e0 }

@@ -8,7 +8,7 @@ import { contents, MAINTAINERS } from './contents.mts'
 import { firstParagraph } from './first-paragraph.mts'
 import { linksOutOfTheSite, repository } from './links.mts'
 import { writeForLanguageModels } from './llms.mts'
-import { firstMinute, playgroundForPicture, setUpsAsTabs } from './first-page.mts'
+import { headingNamedAbove, playgroundForPicture, setUpsAsTabs } from './first-page.mts'
 import { pageTitle } from './page-title.mts'
 import { writeRedirects } from './redirects.mts'
 import { picturesOfBothSchemes, sizesOfPictures } from './pictures.mts'
@@ -69,7 +69,7 @@ export default defineConfig({
       picturesOfBothSchemes(md)
       sizesOfPictures(md)
       playgroundForPicture(md)
-      firstMinute(md)
+      headingNamedAbove(md)
       setUpsAsTabs(md)
     },
     anchor: { slugify: slug },

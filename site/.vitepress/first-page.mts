@@ -15,27 +15,16 @@ export function playgroundForPicture(md: MarkdownRenderer): void {
     )
     if (!picture) return
     picture.content = `<Playground />\n<div class="without-scripts">${picture.content}</div>\n`
-    tokens.splice(tokens.findIndex(({ type }) => type === 'fence') + 1, 0, picture)
+    const program = tokens.findIndex(({ type, info }) => type === 'fence' && info.startsWith('ts'))
+    tokens.splice(program + 1, 0, picture)
   })
 }
 
-/** The commands of the first minute. */
-const COMMANDS = `npm install shedlock-orm
-npx shedlock-orm init # the lock table
-npx shedlock-orm web  # who runs what
-`
-
-/** Puts the commands above the first program, in place of the README's sentence on them. On a phone, the bar above names the package, so the heading is hidden there. */
-export function firstMinute(md: MarkdownRenderer): void {
-  md.core.ruler.push('first-minute', ({ tokens, env, Token }) => {
-    if ((env as { relativePath: string }).relativePath !== 'index.md') return
-    const commands = new Token('fence', 'code', 0)
-    Object.assign(commands, { info: 'sh', markup: '```', content: COMMANDS, block: true })
-    const program = tokens.findIndex(({ type }) => type === 'fence')
-    // The README says there what to install, in one sentence.
-    const isSaid = tokens[program - 2]?.content.startsWith('Install it')
-    tokens.splice(isSaid ? program - 3 : program, isSaid ? 3 : 0, commands)
-    tokens[0]?.attrJoin('class', 'named-above')
+/** On a phone, the bar above names the package, so the heading is hidden there. */
+export function headingNamedAbove(md: MarkdownRenderer): void {
+  md.core.ruler.push('heading-named-above', ({ tokens, env }) => {
+    if ((env as { relativePath: string }).relativePath === 'index.md')
+      tokens[0]?.attrJoin('class', 'named-above')
   })
 }
 

@@ -2,27 +2,35 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { MarkdownRenderer } from 'vitepress'
 
-const SOURCE = /<source media="\(prefers-color-scheme: ?dark\)" srcset="([^"]+)" ?\/?>/
-const PICTURE = new RegExp(
-  `<picture>\\s*(?:<source media="\\(max-width[^>]*>\\s*)?${SOURCE.source}\\s*<img ([^>]+?)/?>\\s*</picture>`,
-  'g',
-)
+const DARK = /(?: and )?\(prefers-color-scheme: ?dark\)/
 
 /**
- * GitHub chooses a picture by the reader's colour scheme; on the site, its own switch decides. Both pictures are in the page, the style
- * shows one, and the browser loads only that one.
+ * GitHub chooses a picture by the reader's colour scheme; on the site, its own switch decides. The pictures of both schemes are in the
+ * page, the style shows those of one, and the browser loads only these.
  */
 export function picturesOfBothSchemes(md: MarkdownRenderer): void {
   md.core.ruler.push('pictures-of-both-schemes', ({ tokens }) => {
     for (const token of tokens) {
       if (token.type !== 'html_block') continue
-      token.content = token.content.replace(
-        PICTURE,
-        (_, dark: string, img: string) =>
-          `<p><img class="only-light" loading="lazy" ${img}><img class="only-dark" loading="lazy" ${img.replace(/src="[^"]*"/, `src="${dark}"`)}></p>`,
+      token.content = token.content.replace(/<picture>.*?<\/picture>/gs, (picture) =>
+        DARK.test(picture) ? `<p>${ofScheme(picture, 'light')}${ofScheme(picture, 'dark')}</p>` : picture,
       )
     }
   })
+}
+
+/** Returns the picture with the sources of one scheme, of which a window's width may still choose one. */
+function ofScheme(picture: string, scheme: 'light' | 'dark'): string {
+  const all = [...picture.matchAll(/<source media="([^"]*)" (srcset="([^"]*)"[^>]*?) ?\/?>/g)]
+  const own = all.filter(([, media = '']) => DARK.test(media) === (scheme === 'dark'))
+  const always = own.find(([, media = '']) => media.replace(DARK, '') === '')?.[3]
+  const ofWidths = own.flatMap(([, media = '', rest]) => {
+    const width = media.replace(DARK, '')
+    return width === '' ? [] : [`<source media="${width}" ${rest}>`]
+  })
+  const [, img = ''] = /<img ([^>]+?)\/?>/.exec(picture) ?? []
+  const shown = always === undefined ? img : img.replace(/src="[^"]*"/, `src="${always}"`)
+  return `<picture class="only-${scheme}">${ofWidths.join('')}<img loading="lazy" ${shown}></picture>`
 }
 
 /** Gives each SVG of the text its size, so that nothing below it moves when it has been loaded, and links to headings land on them. */
