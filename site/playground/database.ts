@@ -13,6 +13,7 @@ export interface Wanted {
   readonly connect?: MessagePort
 }
 
+type Row = Record<string, Statement['values'][number]>
 type Run = (text: string, values: Statement['values']) => Promise<StatementResult>
 
 /** In milliseconds. */
@@ -25,10 +26,10 @@ async function open(wasmBinary: ArrayBuffer): typeof opened {
   const run: Run = (text, values) =>
     new Promise((resolve) => {
       const statement = database.prepare(text)
-      const rows: Record<string, Statement['values'][number]>[] = []
+      const rows: Row[] = []
       try {
         statement.bind(values)
-        while (statement.step()) rows.push(statement.getAsObject())
+        while (statement.step()) rows.push(withFileName(statement.getAsObject()))
       } finally {
         statement.free()
       }
@@ -38,6 +39,15 @@ async function open(wasmBinary: ArrayBuffer): typeof opened {
   await provider.table.create()
   return { run, provider }
 }
+
+/** Names the database file as an app would: sql.js gives it a random number, which the operators' page would show. */
+const withFileName = (row: Row): Row =>
+  Object.fromEntries(
+    Object.entries(row).map(([column, value]) => [
+      column,
+      typeof value === 'string' && value.startsWith('/dbfile_') ? '/app.sqlite' : value,
+    ]),
+  )
 
 /** Shows the row to the page. The first time, there is none yet. */
 async function showRow(): Promise<void> {

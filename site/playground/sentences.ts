@@ -7,16 +7,20 @@ const signal = '/docs/how-a-lock-behaves#the-lease-and-the-signal'
 export const sentences = {
   first: [
     '',
-    'Each tick, one instance runs the job and the others skip. Play a case, or try it yourself.',
+    'At each due time, one instance runs the job and the others skip. Play a case, or try it yourself.',
     guarantees,
   ],
   loading: ['', 'The database and the instances start …', guarantees],
   unlock: [
     'Switch the lock off',
-    'Without a lock, every instance runs the job at every tick.',
+    'Without a lock, every instance runs the job at every due time.',
     '/docs/guides/which-lock',
   ],
-  lock: ['Switch the lock on', 'One instance runs the job at each tick, and the others skip.', guarantees],
+  lock: [
+    'Switch the lock on',
+    'One instance runs the job at each due time, and the others skip.',
+    guarantees,
+  ],
   kill: [
     'Kill',
     'A was not running, so its death changes nothing: the others run the job. The first case kills the one that runs.',
@@ -30,7 +34,7 @@ export const sentences = {
   ],
   pause: [
     'Freeze',
-    'A stands still, and the others run the job. If it wakes when a run is over, it runs that tick again, unless the lock has a slot.',
+    'A stands still, and the others run the job. If it wakes when a run is over, it runs the job again, unless the lock has a slot.',
     slots,
   ],
   pauseInRun: [
@@ -46,12 +50,12 @@ export const sentences = {
   ],
   late: [
     'Late clock',
-    'The clock of A is 1 s late: A runs again what has run. One of these options keeps it from that.',
+    'The clock of A is 1 s late: A runs the job again after the others. Each of these options prevents that.',
     cases,
   ],
   lateSkips: [
     '',
-    'The clock of A is 1 s late, and yet A skips what has run: lockAtLeastFor or the slot sees to that.',
+    'The clock of A is 1 s late, and A skips what has run, because of lockAtLeastFor or the slot.',
     cases,
   ],
   right: [
@@ -61,16 +65,16 @@ export const sentences = {
   ],
   cut: [
     'Cut the database off',
-    'No lock, no run: without an answer, each tick ends with TIMEOUT.',
+    'No lock, no run: without an answer, each attempt ends with TIMEOUT.',
     guarantees,
   ],
   connect: [
     'Connect the database',
-    'The database answers again: the job runs at the next tick at which the lock is free.',
+    'The database answers again: the job runs at the next due time at which the lock is free.',
     guarantees,
   ],
   jobPaused: ['', 'You paused the job on the page: all three instances skip until you resume it.', page],
-  jobResumed: ['', 'You resumed the job: it runs at the next tick.', page],
+  jobResumed: ['', 'You resumed the job: it runs at the next due time.', page],
   takes: ['', 'A run longer than lockAtMostFor loses its lock, and the next run begins beside it.', cases],
   lockAtMostFor: ['', 'After a kill during a run, nobody runs the job for this long.', durations],
   lockAtLeastFor: [
@@ -83,7 +87,7 @@ export const sentences = {
     'With keepAlive, a lock is extended for as long as its holder runs.',
     '/docs/how-a-lock-behaves#keep-alive',
   ],
-  slot: ['', 'With a slot, the job runs once at each tick, however late a clock is.', slots],
+  slot: ['', 'With a slot, each due time runs once, however late a clock is.', slots],
 } as const
 
 export type Sentence = keyof typeof sentences
