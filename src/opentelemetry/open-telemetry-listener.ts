@@ -6,10 +6,9 @@ import {
   type MeterProvider,
 } from '@opentelemetry/api'
 import {
+  anArray,
   parseLockName,
   parseOptions,
-  type LockEvent,
-  type LockFailureEvent,
   type LockingTaskExecutorListener,
   type Skip,
   errorName,
@@ -22,29 +21,22 @@ import {
   type KnownJob,
 } from '../core/internal'
 
-function checkMeterProvider(value: Partial<MeterProvider> | null, option: string): void {
-  if (typeof value?.getMeter !== 'function') throw optionError(option, 'a meter provider of OpenTelemetry')
-}
-
-function checkLockNames(value: unknown, option: string): void {
-  if (!Array.isArray(value)) throw optionError(option, 'an array of names')
-  for (const name of value) parseLockName(name)
-}
-
-function checkListingProvider(
-  value: { readonly table?: { readonly list?: unknown } } | null,
-  option: string,
-): void {
-  if (typeof value?.table?.list !== 'function')
-    throw optionError(option, 'a lock provider with table.list(), such as that of TypeORM or Prisma')
+const OPTIONS = {
+  meterProvider: (value: Partial<MeterProvider> | null, option: string) => {
+    if (typeof value?.getMeter !== 'function') throw optionError(option, 'a meter provider of OpenTelemetry')
+  },
+  lockNames: (names: readonly string[], option: string) => anArray(names, option).map(parseLockName),
+  lockProvider: (value: { readonly table?: { readonly list?: unknown } } | null, option: string) => {
+    if (typeof value?.table?.list !== 'function')
+      throw optionError(option, 'a lock provider with table.list(), such as that of TypeORM or Prisma')
+  },
+  jobs: parseJobs,
 }
 
 type Instruments = ReturnType<typeof instruments>
 
 /** Bucket boundaries in seconds. The SDK's defaults suit milliseconds, and jobs take from a moment to hours. */
 const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 1_800, 3_600, 7_200]
-const AGE = { unit: 's', description: 'Time since the lock was last acquired' }
-const MISSED = { unit: 's', description: 'Time since the job was due and nobody ran it' }
 
 /**
  * Creates a listener that records metrics of an executor. All metrics have the attribute `lock.name`; those that count errors also
@@ -98,13 +90,7 @@ export function openTelemetryListener(
       | undefined
   } = {},
 ): LockingTaskExecutorListener {
-  const parsers = {
-    meterProvider: checkMeterProvider,
-    lockNames: checkLockNames,
-    lockProvider: checkListingProvider,
-    jobs: parseJobs,
-  }
-  const { jobs = new Map<string, KnownJob>() } = parseOptions(options, parsers, 'OpenTelemetry options')
+  const { jobs = new Map<string, KnownJob>() } = parseOptions(options, OPTIONS, 'OpenTelemetry options')
   const { meterProvider, lockNames = [], lockProvider } = options
 
   let source: MeterProvider | undefined
@@ -118,77 +104,76 @@ export function openTelemetryListener(
     current = instruments(meter)
     // The table is read only when metrics are collected.
     if (lockProvider) {
-      const age = meter.createObservableGauge('shedlock.lock.age', AGE)
-      const missed = meter.createObservableGauge('shedlock.lock.missed', MISSED)
+      const gauge = (name: string, description: string) =>
+        meter.createObservableGauge(`shedlock.lock.${name}`, { unit: 's', description })
+      const age = gauge('age', 'Time since the lock was last acquired')
+      const missed = gauge('missed', 'Time since the job was due and nobody ran it')
       const observe = async (result: BatchObservableResult): Promise<void> => {
         const locks = new Map((await lockProvider.table.list()).map((lock) => [lock.name, lock]))
         for (const lock of locks.values())
           if (lock.lockedAt.getTime() > NEVER_ACQUIRED)
-            result.observe(age, (lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, withLastRun(lock))
+            result.observe(age, (lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, attributesOf(lock))
         for (const [name, job] of jobs) {
           const lock = locks.get(name)
           const now = lock?.now.getTime() ?? time.wall()
-          result.observe(missed, (now - (missedAt(job, lock) ?? now)) / 1_000, withName({ name }))
+          result.observe(missed, (now - (missedAt(job, lock) ?? now)) / 1_000, attributesOf({ name }))
         }
       }
       meter.addBatchObservableCallback(observe, [age, missed])
     }
     for (const name of lockNames) {
-      const attributes = { 'lock.name': name }
       for (const counter of ['attempts', 'acquired', 'extended', 'lost', 'active'] as const)
-        current[counter].add(0, attributes)
-      current.notAcquired.add(0, { ...attributes, 'lock.refusal': 'held' })
+        current[counter].add(0, attributesOf({ name }))
+      current.notAcquired.add(0, attributesOf({ name, reason: 'held' }))
     }
     return current
   }
   currentInstruments()
 
-  type Counter = Exclude<keyof Instruments, 'duration'>
-  const add =
-    <Event extends LockEvent>(counter: Counter, attributesOf: (event: Event) => Attributes) =>
-    (event: Event): void => {
+  const count =
+    (counter: Exclude<keyof Instruments, 'duration'>) =>
+    (event: Measured): void => {
       currentInstruments()[counter].add(1, attributesOf(event))
     }
   return {
-    onLockAttempt: add('attempts', withName),
-    onLockAcquired: add('acquired', withName),
-    onLockNotAcquired: add('notAcquired', withRefusal),
-    onLockFailed: add('failed', withError),
-    onLockExtended: add('extended', withName),
-    onExtendFailed: add('extendFailed', withError),
-    onLockLost: add('lost', withName),
-    onUnlockFailed: add('unlockFailed', withError),
-    onTaskStarted: add('active', withName),
+    onLockAttempt: count('attempts'),
+    onLockAcquired: count('acquired'),
+    onLockNotAcquired: count('notAcquired'),
+    onLockFailed: count('failed'),
+    onLockExtended: count('extended'),
+    onExtendFailed: count('extendFailed'),
+    // Each loss has the same error.
+    onLockLost: ({ name }) => {
+      count('lost')({ name })
+    },
+    onUnlockFailed: count('unlockFailed'),
+    onTaskStarted: count('active'),
     onTaskFinished(event) {
-      const { duration, outcome, error } = event
-      currentInstruments().active.add(-1, withName(event))
-      const attributes = outcome === 'failed' ? withError({ ...event, error }) : withName(event)
-      currentInstruments().duration.record(duration / 1_000, attributes)
+      currentInstruments().active.add(-1, attributesOf({ name: event.name }))
+      currentInstruments().duration.record(event.duration / 1_000, attributesOf(event))
     },
   }
 }
 
-const withName = ({ name }: Pick<LockEvent, 'name'>): Attributes => ({ 'lock.name': name })
-/** Without the message that `recordMessages` adds to the error, because it may have any value. */
-const withLastRun = ({
-  name,
-  lastRun,
-}: {
+/** An event, or a lock as its row records it. */
+interface Measured {
   readonly name: string
+  readonly reason?: Skip['reason']
+  readonly error?: unknown
   readonly lastRun?: { readonly outcome: string; readonly error?: string }
-}): Attributes => ({
-  ...withName({ name }),
-  ...(lastRun && { 'lock.outcome': lastRun.outcome }),
-  ...(lastRun?.error !== undefined && { 'error.type': lastRun.error.replace(/:.*/s, '') }),
-})
-const withRefusal = ({ name, reason }: LockEvent & Skip): Attributes => ({
-  'lock.name': name,
-  'lock.refusal': reason,
-})
-const withError = ({ name, error }: LockFailureEvent): Attributes => ({
-  'lock.name': name,
-  'error.type': errorName(error),
-})
+}
+
+/** Without the messages of errors, which may have any value: `recordMessages` adds one to the error of a last run. */
+function attributesOf(measured: Measured): Attributes {
+  const { name, reason, error, lastRun } = measured
+  return {
+    'lock.name': name,
+    ...(reason && { 'lock.refusal': reason }),
+    ...('error' in measured && { 'error.type': errorName(error) }),
+    ...(lastRun && { 'lock.outcome': lastRun.outcome }),
+    ...(lastRun?.error !== undefined && { 'error.type': lastRun.error.replace(/:.*/s, '') }),
+  }
+}
 
 /** Names and units match ShedLock's own meters where they exist, so that one dashboard shows both Java and Node.js. */
 function instruments(meter: Meter) {
