@@ -1,31 +1,29 @@
 /**
  * The style of every page. On narrow screens each row of a table becomes a card, with the column names beside its cells: in two
- * columns, and on a phone in one. On paper only the list is left.
+ * columns, and on a phone in one. On paper only the list is left. Forced colours show transparent borders.
  */
 export const STYLE = `
-:root { color-scheme: light dark; --ink: #1c2430; --dim: #566072; --page: #f5f6f8; --card: #fff; --line: #d9dde4;
-  --link: #0b57d0; --red: #b3261e; --red-bg: #fce8e6; --blue: #0b4f9e; --blue-bg: #e3eefc; --gold: #7a4b00;
-  --gold-bg: #fdf0d5 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ef; --dim: #a3adbd; --page: #12161c; --card: #1b2129;
-  --line: #323b47; --link: #8ab4f8; --red: #ffb4ab; --red-bg: #561b18; --blue: #a8c7fa; --blue-bg: #14365f;
-  --gold: #f7d08a; --gold-bg: #4a3408 } }
+:root { color-scheme: light dark;
+  --ink: light-dark(#1c2430, #e4e8ef); --dim: light-dark(#566072, #a3adbd); --page: light-dark(#f5f6f8, #12161c);
+  --card: light-dark(#fff, #1b2129); --line: light-dark(#d9dde4, #323b47); --link: light-dark(#0b57d0, #8ab4f8);
+  --red: light-dark(#b3261e, #ffb4ab); --red-bg: light-dark(#fce8e6, #561b18); --blue: light-dark(#0b4f9e, #a8c7fa);
+  --blue-bg: light-dark(#e3eefc, #14365f); --gold: light-dark(#7a4b00, #f7d08a); --gold-bg: light-dark(#fdf0d5, #4a3408) }
 * { box-sizing: border-box }
 body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.45 system-ui, sans-serif }
 main { max-width: 1760px; margin: 0 auto; padding: 20px 16px 40px }
 h1 { font-size: 22px; margin: 0 0 4px; overflow-wrap: anywhere }
 h1::first-letter, button::first-letter, td a::first-letter { text-transform: uppercase }
 p { margin: 8px 0 }
-.title { background: var(--ink); color: var(--page); font-weight: 700; margin: 0; padding: 6px 16px; overflow-wrap: anywhere }
+.title { background: var(--ink); color: var(--page); font-weight: 700; border: 1px solid transparent; padding: 5px 15px; overflow-wrap: anywhere }
 .title.live, button.danger { background: #b3261e; border-color: #b3261e; color: #fff }
 .place { font-weight: 600; margin: 0; overflow-wrap: anywhere }
 a { color: var(--link) }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px }
 small, .dim, dt, label, th, footer { color: var(--dim) }
 small { display: block; font-size: 13px }
-form { display: flex; flex-wrap: wrap; gap: 8px; align-items: end; margin: 12px 0 }
+form { display: flex; flex-direction: column; gap: 8px; align-items: start; max-width: 40em; margin: 12px 0 }
 label { display: grid; gap: 4px }
-[method=post] { max-width: 40em; flex-direction: column; align-items: start }
-[method=post] label, [method=post] input { width: 100% }
+label, input { width: 100% }
 input, button, td a { font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 5px 12px }
 input { border-color: var(--dim); min-width: 0 }
 button { background: var(--link); border-color: var(--link); color: var(--card); font-weight: 600; cursor: pointer }
@@ -50,18 +48,17 @@ h1, dd, [data-label=Job], [data-label=Owner] { white-space: pre-wrap; unicode-bi
 td small { white-space: normal; text-wrap: balance; overflow-wrap: anywhere; min-width: 8em }
 small.next { color: var(--ink); min-width: 10em; text-wrap: wrap }
 tr:target { outline: 2px solid var(--link); outline-offset: -2px }
-time { white-space: nowrap }
+time, td span { white-space: nowrap }
 .error { color: var(--red) }
-.state { display: inline-block; border-radius: 99px; padding: 1px 10px; font-weight: 600; font-size: 13px }
+.state { display: inline-block; border: 1px solid transparent; border-radius: 99px; padding: 0 9px; font-weight: 600; font-size: 13px }
 .stuck, .missed, .late, .died, .failed { background: var(--red-bg); color: var(--red) }
 .running { background: var(--blue-bg); color: var(--blue) }
 .paused { background: var(--gold-bg); color: var(--gold) }
 .idle { background: var(--page); color: var(--dim) }
 footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
 @media screen and (max-width: 1180px) {
-  table { display: block }
+  table { display: block; border: 0; background: none }
   tbody { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22em, 100%), 1fr)); gap: 10px }
-  table { border: 0; background: none }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   tr { display: flex; flex-direction: column; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 8px 14px; min-width: 0 }
   td div { max-width: none !important }
@@ -72,7 +69,6 @@ footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
   [data-label=Job]::before, [data-label=Action]::before, td:empty { content: none; display: none }
   td small { display: inline }
   small.next { display: block }
-  td span { white-space: nowrap }
   input, button, td a { min-height: 44px; padding: 10px 14px; justify-self: start }
   tr + tr td { border: 0 }
 }
@@ -88,11 +84,7 @@ footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
   th, td { padding: 2pt 6pt 2pt 0; white-space: normal }
   th, td, td small, .state, footer { min-width: 0 !important; font-size: 8pt }
   td small { font-size: 7pt }
-  td span { white-space: nowrap }
   [data-label=Job] { min-width: 9em !important }
   .state { padding: 0; background: none }
-}
-@media (forced-colors: active) {
-  .state, .title, .alert { border: 1px solid }
 }
 `
