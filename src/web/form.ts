@@ -14,7 +14,7 @@ export class FormError extends Error {
 }
 
 /** Reads a body to its end, or until it is larger than any form. */
-export async function readBody(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+export async function readBody(body: AsyncIterable<Uint8Array> | Uint8Array[]): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body) {
@@ -35,13 +35,11 @@ export async function readForm({ body, bodyUsed }: Request): Promise<URLSearchPa
     throw new FormError(
       'Something has read the form before the page could – check whether authorize does, and read request.clone() there instead.',
     )
-  let bytes: Buffer
-  try {
-    bytes = body ? await readBody(body) : Buffer.alloc(0)
-  } catch (error) {
-    if (error instanceof FormError) throw error
-    throw new FormError('The form did not arrive completely – send it again.')
-  }
+  const bytes = await readBody(body ?? []).catch((error: unknown) => {
+    throw error instanceof FormError
+      ? error
+      : new FormError('The form did not arrive completely – send it again.')
+  })
   if (bytes.length > LARGEST_FORM) throw new FormError('The form is too large – shorten the reason.', 413)
   return new URLSearchParams(bytes.toString())
 }

@@ -94,35 +94,21 @@ async function unreadBody(incoming: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * Returns the form that a body parser of the app has left in `body`.
+ * Returns the form that a body parser of the app has left in `body`. What is no form has none of the fields that an action needs.
  *
  * @throws FormError
  */
 function parsedBody(request: NodeRequest): Uint8Array {
-  const { body } = request as { body?: unknown }
+  const { body } = request as { body?: string | URLSearchParams | Record<string, string> | Uint8Array }
   if (body === undefined)
     throw new FormError(
       'The app has read the form and left nothing of it in request.body – mount the page before anything that reads bodies, or parse forms with a body parser.',
     )
-  let form: Uint8Array | undefined
-  try {
-    form = formOf(body)
-  } catch {
-    // A getter or a proxy may throw.
-  }
-  if (form) return form
-  throw new FormError('The body is not a form – send one as application/x-www-form-urlencoded.')
-}
-
-/** @returns `undefined` if the body is neither an encoded form nor an object whose values are strings */
-function formOf(body: unknown): Uint8Array | undefined {
   if (body instanceof Uint8Array) return body
-  if (typeof body === 'string' || body instanceof URLSearchParams) return Buffer.from(body.toString())
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined
-  const fields = Object.entries(body)
-  return fields.every(isText) ? Buffer.from(new URLSearchParams(fields).toString()) : undefined
-}
-
-function isText(field: [string, unknown]): field is [string, string] {
-  return typeof field[1] === 'string'
+  try {
+    return Buffer.from(new URLSearchParams(body).toString())
+  } catch {
+    // A symbol, for example, or a proxy that throws.
+    throw new FormError('The body is not a form – send one as application/x-www-form-urlencoded.')
+  }
 }
