@@ -149,7 +149,7 @@ export async function runNow<T>(call: () => T): Promise<TaskResult<ValueOf<Await
   }
   if (byHand.result) return byHand.result as Promise<TaskResult<ValueOf<Awaited<T>>>>
   throw configurationError(
-    'runNow found no job to run – pass a function that calls a wrapped function, or a method with @SchedulerLock.',
+    'runNow found no job to run, and what it called is done – pass a function that calls a wrapped function, or a method with @SchedulerLock.',
   )
 }
 

@@ -2,7 +2,6 @@ import {
   describeSkip,
   errorName,
   formatDuration,
-  parseLockName,
   inTime,
   LockError,
   runNow,
@@ -69,48 +68,34 @@ function isUnchanged({ action, job, owner, until }: ActionRequest, lock: LockRec
   )
 }
 
-/** @returns a response if there can be no such lock, or nothing to run */
-async function readLock(request: ActionRequest): Promise<LockRecord | undefined | Response> {
-  const { provider, name, action, job } = request
+/** Reads the whole table, because some databases reject a wrong name as a value, such as PostgreSQL a NUL. */
+async function readLock({ provider, name }: ActionRequest): Promise<LockRecord | undefined> {
+  return (await provider.table.list()).find((lock) => lock.name === name)
+}
+
+/**
+ * Performs the action and redirects to the row of the job. If nothing was done, says why.
+ *
+ * @param fields `undefined`: only shows the form that confirms the action
+ */
+export async function act(request: ActionRequest, fields?: URLSearchParams): Promise<Response> {
+  const { action, job } = request
   if (action === 'run' && !job.run)
     return notDone(request, 409, 'This app cannot run the job: the jobs of the page have no run for it.')
-  if (isLockName(name)) return provider.table.find(name)
-  // Some databases reject such a name as a value, such as PostgreSQL a NUL. In others, another program may have written a row with it.
-  const lock = (await provider.table.list()).find((each) => each.name === name)
-  return lock ?? plainText(404, 'There is no such lock.')
-}
-
-function isLockName(name: string): boolean {
-  try {
-    return parseLockName(name) === name
-  } catch {
-    return false
-  }
-}
-
-/** Shows the form that confirms the action. */
-export async function confirm(request: ActionRequest): Promise<Response> {
   const lock = await readLock(request)
-  return lock instanceof Response ? lock : confirmation(request, lock)
-}
-
-/** Performs the action and redirects to the lock. If nothing was done, shows the form again with the reason. */
-export async function act(request: ActionRequest, fields: URLSearchParams): Promise<Response> {
-  const lock = await readLock(request)
-  if (lock instanceof Response) return lock
-  if (!isUnchanged(request, lock)) return confirmation(request, lock)
-  if (request.action === 'run') return run(request, fields)
+  if (!isUnchanged(request, lock)) return changed(request, lock)
+  if (!fields) return actionPage(request, { lock, form: new URLSearchParams({ for: '1h' }) })
+  if (action === 'run') return run(request, fields)
   try {
     if (await perform(request, lock, fields)) return done(request)
   } catch (error) {
     if (error instanceof LockError && error.code === 'INVALID_CONFIGURATION')
-      return confirmation(request, lock, WRONG_PAUSE, fields)
+      return actionPage(request, { status: 400, why: WRONG_PAUSE, lock, form: fields })
     const { code, message } = failureOf(error)
     // The database may have done it, and only its answer was lost.
     return notDone(request, 503, `${code}: ${message}`, 'It is not known whether this was done.')
   }
-  const changed = await readLock(request)
-  return changed instanceof Response ? changed : confirmation(request, changed, CHANGED)
+  return changed(request, await readLock(request))
 }
 
 /** The lock may have changed since it was read, so the write compares its state again. */
@@ -127,7 +112,6 @@ function perform(
 /** How long a visitor waits for the end of a run, in milliseconds. It goes on afterwards, and its row says how it ended. */
 const ANSWERED_WITHIN = 3_000
 
-/** Redirects to the row of the job. */
 function done({ name, source }: ActionRequest): Response {
   return plainText(303, 'Done.', { location: `?#${encodeURIComponent(rowId(source, name))}` })
 }
@@ -136,80 +120,60 @@ function done({ name, source }: ActionRequest): Response {
 async function run(request: ActionRequest, fields: URLSearchParams): Promise<Response> {
   const { name, job, user } = request
   const reason = fields.get('reason')?.trim() ?? ''
-  if (!/^[^\p{Cc}]{1,120}$/u.test(reason)) return confirmation(request, undefined, WRONG_REASON, fields)
-  let hasEnded = false
-  const call = async (): Promise<void> => {
-    await job.run?.({ user, reason })
-    hasEnded = true
-  }
-  const running = runNow(call).then(
+  if (!/^[^\p{Cc}]{1,120}$/u.test(reason))
+    return actionPage(request, { status: 400, why: WRONG_REASON, form: fields })
+  const running = runNow(() => job.run?.({ user, reason })).then(
     (result) =>
       result.executed
         ? done(request)
         : notDone(request, 409, `The job did not run: lock '${name}' ${describeSkip(result)}.`),
     (error: unknown) => {
-      const isOurs = error instanceof LockError
-      if (hasEnded && isOurs && error.code === 'INVALID_CONFIGURATION' && error.lockName === undefined)
-        return notDone(request, 500, NO_JOB, 'The call ended without reaching a wrapped job.')
-      if (!isOurs) warn(error)
-      const why = isOurs
-        ? `${error.code}: ${failureOf(error).message}`
-        : `it threw ${errorName(error)}. The app's log has the error.`
-      return notDone(request, 500, why, 'The run failed:')
+      if (error instanceof LockError)
+        return notDone(request, 500, `${error.code}: ${failureOf(error).message}`, 'The run failed:')
+      warn(error)
+      return notDone(
+        request,
+        500,
+        `it threw ${errorName(error)}. The app's log has the error.`,
+        'The run failed:',
+      )
     },
   )
   return inTime(running, ANSWERED_WITHIN, () => new Error('late')).catch(() => done(request))
 }
 
-const NO_JOB =
-  'What it did itself is done. Let the run of this job call a wrapped function, or a method with @SchedulerLock.'
-const CHANGED = { status: 409, why: 'The lock has changed since you looked.' }
 /** In the words of the form, whose fields are not named as the options of `pause`. */
-const WRONG_PAUSE = {
-  status: 400,
-  why: 'Say how long the pause lasts, such as 30m, 8h or 2d, at most a hundred years; and give a reason, in one line of at most 120 characters.',
-}
-const WRONG_REASON = { status: 400, why: 'Give a reason, in one line of at most 120 characters.' }
+const WRONG_PAUSE =
+  'Say how long the pause lasts, such as 30m, 8h or 2d, at most a hundred years; and give a reason, in one line of at most 120 characters.'
+const WRONG_REASON = 'Give a reason, in one line of at most 120 characters.'
 
-/**
- * @param refusal why the form was refused; a changed lock is always a reason
- * @param typed what was typed into it
- */
-function confirmation(
-  request: ActionRequest,
-  lock: LockRecord | undefined,
-  refusal?: typeof CHANGED,
-  typed = new URLSearchParams({ for: '1h' }),
-): Response {
-  const isSame = isUnchanged(request, lock)
-  const { status, why } = isSame ? (refusal ?? { status: 200, why: undefined }) : CHANGED
-  return actionPage(
-    request,
-    status,
-    why,
-    markup`${lock && details(lock)}${isSame && form(request, lock, typed)}`,
-  )
+function changed(request: ActionRequest, lock: LockRecord | undefined): Response {
+  return actionPage(request, { status: 409, why: 'The lock has changed since you looked.', lock })
 }
 
 /** Says why nothing was done, or `what` else is known. */
 export function notDone(request: ActionRequest, status: number, why: string, what?: string): Response {
-  return actionPage(request, status, why, markup``, what)
+  return actionPage(request, { status, why, what })
 }
 
-function actionPage(
-  { subject, action, name }: ActionRequest,
-  status: number,
-  why: string | undefined,
-  main: Markup,
-  what = 'Not done.',
-): Response {
-  const alert = why && markup`<div class="alert" role="alert"><strong>${what}</strong> ${why}</div>`
-  return page({
-    ...{ status, subject, heading: `${action} ${name}` },
-    main: markup`${alert}
-${main}
-<p><a href="${link({})}">All jobs</a></p>`,
-  })
+/** What the page of an action shows. */
+interface ActionPage {
+  readonly status?: number
+  /** Why nothing was done. */
+  readonly why?: string
+  readonly what?: string | undefined
+  readonly lock?: LockRecord | undefined
+  /** What was typed into the form. */
+  readonly form?: URLSearchParams
+}
+
+function actionPage(request: ActionRequest, shown: ActionPage): Response {
+  const { status = 200, why, what = 'Not done.', lock, form: typed } = shown
+  const { subject, action, name } = request
+  const main = markup`${why && markup`<div class="alert" role="alert"><strong>${what}</strong> ${why}</div>`}
+${lock && details(lock)}${typed && form(request, lock, typed)}
+<p><a href="${link({})}">All jobs</a></p>`
+  return page({ status, subject, heading: `${action} ${name}`, main })
 }
 
 /** What is known here of the process that holds a lock. */

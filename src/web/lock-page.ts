@@ -16,11 +16,11 @@ import {
   type OptionParsers,
 } from '../core/internal'
 import type { SqlLockProvider } from '../sql/internal'
-import { act, confirm, isAction, notDone } from './action'
+import { act, isAction, notDone } from './action'
 import { answer, plainText } from './answer'
 import { refusedHost, visitorOf, type Permission } from './authorization'
 import { FormError, isFromHere, readForm } from './form'
-import { failureOf, Locks, placeOf } from './locks'
+import { failureOf, placeOf, readLocks } from './locks'
 import { overviewPage } from './overview'
 
 /** Options of `lockPage`. */
@@ -83,44 +83,36 @@ export function lockPage<Host = unknown>(
   options: LockPageOptions<Host>,
 ): LockPage<Host> {
   const parsed = parseOptions(options as LockPageOptions, OPTIONS, 'options of the lock page')
-  const {
-    hosts,
-    readOnly = true,
-    overdueAfter = new Map<string, number>(),
-    jobs = new Map<string, KnownJob>(),
-    title,
-  } = parsed
-  const { authorize } = options
+  const { hosts, readOnly = true, title } = parsed
+  const jobs = parsed.jobs ?? new Map<string, KnownJob>()
+  const overdueAfter = parsed.overdueAfter ?? new Map<string, number>()
   if (!parsed.authorize) throw optionError('authorize', 'a function that decides who may see the lock page')
-  const named = isProvider(providers) ? { '': providers } : { ...providers }
-  const sources = new Map(Object.entries(named))
+  const sources = new Map(Object.entries(isProvider(providers) ? { '': providers } : { ...providers }))
   if (sources.size === 0 || ![...sources.values()].every(isProvider))
     throw configurationError(
       'The lock page has no lock provider – pass one, such as typeOrmLockProvider(dataSource), or an object with several by their names.',
     )
-  const locks = new Locks(sources, { jobs, overdueAfter })
 
   const show = async (request: Request, refreshes: boolean, mayAct: boolean): Promise<Response> => {
-    const overview = await locks.read()
+    const overview = await readLocks(sources, { jobs, overdueAfter })
     if (!wantsJson(request)) return overviewPage(overview, { refreshes, mayAct, title })
-    const shown = overview.jobs.map(({ record, ...job }) => ({ ...job, ...record }))
-    const json = JSON.stringify({ locks: shown, failures: overview.failures })
-    return answer(overview.failures.length > 0 ? 503 : 200, 'application/json', json)
+    const { failures } = overview
+    const locks = overview.jobs.map(({ record, ...job }) => ({ ...job, ...record }))
+    return answer(failures.length > 0 ? 503 : 200, 'application/json', JSON.stringify({ locks, failures }))
   }
 
   return async (request, host) => {
-    const visitor = await visitorOf(() => authorize(request, host as Host))
+    const visitor = await visitorOf(() => options.authorize(request, host as Host))
     if (visitor instanceof Response) return visitor
     const refused = refusedHost(request, hosts, visitor)
     if (refused) return refused
     if (!['GET', 'HEAD', 'POST'].includes(request.method))
       return plainText(405, 'The page answers only GET and POST.', { allow: 'GET, HEAD, POST' })
-    const parameters = new URL(request.url).searchParams
-    const text = (name: string): string => parameters.get(name) ?? ''
-    const [action, name, source] = [text('action'), text('name'), text('provider')]
+    const parameters = Object.fromEntries(new URL(request.url).searchParams)
+    const { action = '', name = '', provider: source = '', owner = '', until = '', refresh } = parameters
     const isPost = request.method === 'POST'
     const mayAct = !readOnly && !visitor.readOnly
-    if (action === '' && !isPost) return show(request, text('refresh') !== 'off', mayAct)
+    if (action === '' && !isPost) return show(request, refresh !== 'off', mayAct)
     if (!mayAct)
       return plainText(
         403,
@@ -129,29 +121,16 @@ export function lockPage<Host = unknown>(
     const provider = sources.get(source)
     if (!provider || name === '' || !isAction(action))
       return plainText(404, 'The address names no action, lock or provider of this page. Go back to it.')
+    if (isPost && !isFromHere(request))
+      return plainText(
+        403,
+        'The browser does not say that this page sent the form. Reload the page, and send it again. If that fails, check whether a proxy changes the header Host.',
+      )
     const subject = { title, places: [await placeOf(source, provider)] }
-    const seen = { owner: text('owner'), until: text('until') }
-    const requested = {
-      provider,
-      source,
-      subject,
-      action,
-      name,
-      job: jobs.get(name) ?? {},
-      user: visitor.user,
-      ...seen,
-    }
+    const seen = { name, job: jobs.get(name) ?? {}, owner, until }
+    const requested = { provider, source, subject, action, user: visitor.user, ...seen }
     try {
-      if (!isPost) return await confirm(requested)
-      const form = await readForm(request)
-      if (!isFromHere(request))
-        return plainText(
-          403,
-          'The browser does not say that this page sent the form. Reload the page, and send it again. If that fails, check whether a proxy changes the header Host.',
-        )
-      return await act(requested, form).finally(() => {
-        locks.forget()
-      })
+      return await act(requested, isPost ? await readForm(request) : undefined)
     } catch (error) {
       if (error instanceof FormError) return plainText(error.status, error.message)
       const { code, message } = failureOf(error)

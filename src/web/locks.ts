@@ -37,65 +37,38 @@ export interface Knowledge {
   readonly overdueAfter: ReadonlyMap<string, number>
 }
 
-/** Reads the tables of several providers. */
-export class Locks {
-  #reading: Promise<Overview> | undefined
-
-  constructor(
-    private readonly providers: ReadonlyMap<string, SqlLockProvider>,
-    private readonly knowledge: Knowledge,
-  ) {}
-
-  /** Reads every job of every provider once for all concurrent visitors, trouble first. Never rejects. */
-  read(): Promise<Overview> {
-    return (this.#reading ??= this.#read().finally(() => {
-      this.forget()
-    }))
+/** Reads every job of every provider, trouble first. Never rejects. */
+export async function readLocks(
+  providers: ReadonlyMap<string, SqlLockProvider>,
+  { jobs: known, overdueAfter }: Knowledge,
+): Promise<Overview> {
+  const failures: Failure[] = []
+  const view = (provider: string, name: string, record?: LockRecord): PageJob => {
+    const job = known.get(name)
+    const expected = { job, overdueAfter: overdueAfter.get(name) }
+    return { provider, ...jobView(name, record, expected), canRun: job?.run !== undefined }
   }
-
-  /** Makes requests from now on read again, because something was changed. */
-  forget(): void {
-    this.#reading = undefined
-  }
-
-  async #read(): Promise<Overview> {
-    const failures: Failure[] = []
-    const tables = await Promise.all(
-      [...this.providers].map(async ([name, provider]) => {
-        try {
-          return { name, place: await placeOf(name, provider), records: await provider.table.list() }
-        } catch (error) {
-          failures.push({ provider: name, ...failureOf(error) })
-          return { name, place: named(name, provider.description), records: [] }
-        }
-      }),
-    )
-    const jobs = tables.flatMap(({ name, records }) =>
-      records.map((record) => this.#view(name, record.name, record)),
-    )
-    const names = new Set(jobs.map(({ name }) => name))
-    const [first = ''] = this.providers.keys()
-    const { overdueAfter, jobs: known } = this.knowledge
-    // If a table could not be read, a lock may be in it, so report no lock as missing.
-    for (const name of failures.length === 0 ? new Set([...overdueAfter.keys(), ...known.keys()]) : [])
-      if (!names.has(name)) jobs.push(this.#view(first, name, undefined))
-    return { places: tables.map(({ place }) => place), jobs: jobs.sort(troubleFirst), failures }
-  }
-
-  #view(provider: string, name: string, record: LockRecord | undefined): PageJob {
-    const { overdueAfter, jobs } = this.knowledge
-    const job = jobs.get(name)
-    const view = jobView(name, record, { job, overdueAfter: overdueAfter.get(name) })
-    return { provider, ...view, canRun: job?.run !== undefined }
-  }
+  const reading = Array.from(providers, async ([name, provider]) => {
+    const records = provider.table.list().catch((error: unknown) => {
+      failures.push({ provider: name, ...failureOf(error) })
+      return []
+    })
+    const place = placeOf(name, provider)
+    return { jobs: (await records).map((record) => view(name, record.name, record)), place: await place }
+  })
+  const tables = await Promise.all(reading)
+  const jobs = tables.flatMap((table) => table.jobs)
+  const names = new Set(jobs.map(({ name }) => name))
+  const [first = ''] = providers.keys()
+  // If a table could not be read, a lock may be in it, so report no lock as missing.
+  for (const name of failures.length === 0 ? new Set([...overdueAfter.keys(), ...known.keys()]) : [])
+    if (!names.has(name)) jobs.push(view(first, name))
+  return { places: tables.map(({ place }) => place), jobs: jobs.sort(troubleFirst), failures }
 }
 
 /** Which table a provider uses. Never rejects. */
 export async function placeOf(name: string, provider: SqlLockProvider): Promise<string> {
-  return named(name, await provider.table.place().then(describePlace, () => provider.description))
-}
-
-function named(name: string, place: string): string {
+  const place = await provider.table.place().then(describePlace, () => provider.description)
   return name === '' ? place : `${name}: ${place}`
 }
 

@@ -19,46 +19,36 @@ import {
 /** In seconds. */
 const REFRESH = 15
 
-/** What a visitor sees of the jobs. */
-interface View {
-  /** Whether the page shows what is new by itself. */
-  readonly refreshes: boolean
-  readonly mayAct: boolean
-  readonly title: string | undefined
-}
-
-/** Shows every job, with the actions that the visitor may perform. */
-export function overviewPage(overview: Overview, { refreshes, mayAct, title }: View): Response {
-  const { places, jobs, failures } = overview
-  const now = jobs.find(({ record }) => record)?.record?.now
-  const main = markup`<p class="dim">${now && markup`Read at ${time(now, true)} UTC. `}${refreshing(refreshes)}</p>
-<div class="alert" role="alert" data-lost hidden><strong>The app does not answer.</strong> Check whether it runs, and your network. What you see is as old as the time above.</div>
-${failures.map(failure)}
-${jobs.length > 0 ? [table(jobs, mayAct), FOOTER] : failures.length === 0 && EMPTY}`
-  return page({
-    status: failures.length > 0 ? 503 : 200,
-    subject: { title, places },
-    heading: failures.length > 0 ? unread(overview) : summary(jobs),
-    main,
-    refresh: refreshes ? REFRESH : undefined,
-  })
-}
-
-function refreshing(refreshes: boolean): Markup {
-  if (!refreshes) return markup`<a href="${link({})}">Refresh every ${REFRESH} seconds</a>`
-  return markup`<span class="refresh">Refreshed every ${REFRESH} seconds.</span> <a href="${link({ refresh: 'off' })}" data-key="stop">Stop</a>`
-}
-
 const EMPTY = markup`<div class="box">The first run of a job creates its lock. If jobs have run already, check whether they use this database, schema and table.</div>`
 const FOOTER = markup`<footer>Times are UTC, by the clock of the database; of a job with slots, “locked at” is its slot. When a job is due is “not known” if no job of this app declares it.</footer>`
 
-function unread({ places, failures }: Overview): string {
-  return failures.length < places.length ? 'Not all jobs can be read' : 'The jobs cannot be read'
-}
-
-function failure({ provider, code, message }: Overview['failures'][number]): Markup {
-  const which = provider && `of ${provider} `
-  return markup`<div class="alert" role="alert"><strong>The jobs ${which}cannot be read: ${code}.</strong> ${message}</div>`
+/**
+ * Shows every job, with the actions that the visitor may perform.
+ *
+ * @param refreshes whether the page shows what is new by itself
+ */
+export function overviewPage(
+  { places, jobs, failures }: Overview,
+  { refreshes, mayAct, title }: { refreshes: boolean; mayAct: boolean; title: string | undefined },
+): Response {
+  const now = jobs.find(({ record }) => record)?.record?.now
+  const refreshing = refreshes
+    ? markup`<span class="refresh">Refreshed every ${REFRESH} seconds.</span> <a href="${link({ refresh: 'off' })}" data-key="stop">Stop</a>`
+    : markup`<a href="${link({})}">Refresh every ${REFRESH} seconds</a>`
+  const unread = failures.map(
+    ({ provider, code, message }) =>
+      markup`<div class="alert" role="alert"><strong>The jobs ${provider && `of ${provider} `}cannot be read: ${code}.</strong> ${message}</div>`,
+  )
+  const main = markup`<p class="dim">${now && markup`Read at ${time(now, true)} UTC. `}${refreshing}</p>
+<div class="alert" role="alert" data-lost hidden><strong>The app does not answer.</strong> Check whether it runs, and your network. What you see is as old as the time above.</div>
+${unread}
+${jobs.length > 0 ? [table(jobs, mayAct), FOOTER] : unread.length === 0 && EMPTY}`
+  const [status, heading] =
+    unread.length === 0
+      ? [200, summary(jobs)]
+      : [503, unread.length < places.length ? 'Not all jobs can be read' : 'The jobs cannot be read']
+  const subject = { title, places }
+  return page({ status, subject, heading, main, refresh: refreshes ? REFRESH : undefined })
 }
 
 const COLUMNS: Readonly<Record<string, (job: PageJob) => Part>> = {
