@@ -11,8 +11,6 @@ export interface DataSourceLike {
     readonly entityPrefix?: unknown
     readonly poolSize?: unknown
     readonly extra?: unknown
-    /** In milliseconds. */
-    readonly maxQueryExecutionTime?: number
   }
   /** Names the tables and columns of entities. */
   readonly namingStrategy?: {
@@ -27,8 +25,6 @@ export interface DataSourceLike {
   readonly logger?: {
     /** Logs a statement. */
     logQuery(query: string, parameters?: unknown[]): unknown
-    /** Logs a statement that took longer than `maxQueryExecutionTime`. */
-    logQuerySlow(milliseconds: number, query: string, parameters?: unknown[]): unknown
   }
   /** Creates a query runner, which uses one pooled connection; `master` selects the primary rather than a replica. */
   createQueryRunner(mode?: 'master' | 'slave'): QueryRunnerLike

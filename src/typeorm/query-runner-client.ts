@@ -253,37 +253,23 @@ export async function runText(
 
 /**
  * Runs statements on the driver's own connection, and logs them where the app logs its queries. They are nobody's errors: what failed is
- * repeated, or thrown. No error of the logger loses a lock.
+ * repeated, or thrown.
  */
 function runOn(
   { run }: DriverBelow,
   connection: object,
   preparation: Preparation,
-  { logger, options }: DataSourceLike,
+  { logger }: DataSourceLike,
 ): RunStatement {
   return async (...statement) => {
     const [text, values] = statement
-    const started = Date.now()
-    log(logger, 'logQuery', text, values)
-    const result = (await run?.(connection, preparation, ...statement)) ?? { rows: [] }
-    const duration = Date.now() - started
-    const { maxQueryExecutionTime: limit } = options
-    if (limit && duration > limit) log(logger, 'logQuerySlow', duration, text, values)
-    return result
-  }
-}
-
-type Logger = NonNullable<DataSourceLike['logger']>
-
-function log<Method extends keyof Logger>(
-  logger: Logger | undefined,
-  method: Method,
-  ...all: Parameters<Logger[Method]>
-): void {
-  try {
-    ;(logger?.[method] as ((...args: unknown[]) => unknown) | undefined)?.call(logger, ...all)
-  } catch (error) {
-    warn(error)
+    try {
+      logger?.logQuery(text, values)
+    } catch (error) {
+      // No error of a logger loses a lock.
+      warn(error)
+    }
+    return (await run?.(connection, preparation, ...statement)) ?? { rows: [] }
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Logger } from 'typeorm'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import type { DialectName } from '../../src/sql/dialect'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterFile, afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
@@ -13,22 +12,6 @@ const thrown = (message: string): never => {
 }
 /** Of each driver whose statements are sent past TypeORM. */
 const backends = availableBackends().filter(({ name }) => ['postgres', 'mariadb'].includes(name))
-
-/** Lets each update take long. */
-const ON_MYSQL = ['create trigger slowly before update on shedlock for each row do sleep(0.05)']
-const SLOWLY: Partial<Record<DialectName, readonly string[]>> = {
-  postgres: [
-    'create function slowly() returns trigger language plpgsql as $$ begin perform pg_sleep(0.05); return new; end $$',
-    'create trigger slowly before update on shedlock for each row execute function slowly()',
-  ],
-  mariadb: ON_MYSQL,
-  mysql: ON_MYSQL,
-}
-const QUICKLY: typeof SLOWLY = {
-  postgres: ['drop trigger slowly on shedlock', 'drop function slowly'],
-  mariadb: ['drop trigger slowly'],
-  mysql: ['drop trigger slowly'],
-}
 
 describeBackends(backends)("TypeORM's logger on $name", (backend) => {
   let opened: OpenDatabase
@@ -48,14 +31,12 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
   const connect = (options: object = {}) => opened.connect(options, afterTest)
   const ways = [{}, { ownConnections: 0 }]
 
-  /** @returns what the logger of the DataSource is called with */
-  async function logged(maxQueryExecutionTime: number) {
-    const calls: [method: string, isSlow: boolean][] = []
-    const note =
-      (method: string) =>
-      (...all: unknown[]): void => {
-        calls.push([method, typeof all[0] === 'number'])
-      }
+  /** @returns the methods of the DataSource's logger that are called */
+  async function logged() {
+    const calls: string[] = []
+    const note = (method: string) => (): void => {
+      calls.push(method)
+    }
     const logger: Logger = {
       logQuery: note('logQuery'),
       logQueryError: note('logQueryError'),
@@ -64,12 +45,12 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
       logMigration: () => undefined,
       log: () => undefined,
     }
-    return { dataSource: await connect({ logger, logging: true, maxQueryExecutionTime }), calls }
+    return { dataSource: await connect({ logger, logging: true }), calls }
   }
 
   describe.each(ways)('with %j', (way) => {
     it('gets each statement, and no error of one that failed, as subscribers hear nothing', async () => {
-      const { dataSource, calls } = await logged(3_600_000)
+      const { dataSource, calls } = await logged()
       const provider = typeOrmLockProvider(dataSource, way)
       const subscriber = { beforeQuery: jest.fn<() => void>(), afterQuery: jest.fn<() => void>() }
       dataSource.subscribers.push(subscriber)
@@ -78,20 +59,9 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
       await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
       await opened.dataSource.query(renameTable(backend.dialect, 'moved', 'shedlock'))
       expect(calls.length).toBeGreaterThan(3)
-      expect(calls.filter(([method]) => method !== 'logQuery')).toEqual([])
+      expect(calls.filter((method) => method !== 'logQuery')).toEqual([])
       expect(subscriber.beforeQuery).not.toHaveBeenCalled()
       expect(subscriber.afterQuery).not.toHaveBeenCalled()
-    })
-
-    it('logs a statement that took long', async () => {
-      const { dataSource, calls } = await logged(1)
-      const provider = typeOrmLockProvider(dataSource, way)
-      await (await provider.lock(job))?.unlock()
-      for (const statement of SLOWLY[backend.dialect] ?? []) await opened.dataSource.query(statement)
-      calls.length = 0
-      await (await provider.lock(job))?.unlock()
-      for (const statement of QUICKLY[backend.dialect] ?? []) await opened.dataSource.query(statement)
-      expect(calls).toContainEqual(['logQuerySlow', true])
     })
 
     it('loses no lock if it throws', async () => {
