@@ -64,6 +64,8 @@ export function sqlClient(driver: Driver, client: RunStatement | DriverClient): 
     return { connect: () => Promise.resolve(session) }
   }
   const connecting = (connect: () => Promise<DriverSession>) => async () => {
+    const unusable = client.unusable?.()
+    if (unusable) throw unusable
     try {
       return new RenderingSession(driver, texts, await connect())
     } catch (error) {

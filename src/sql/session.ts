@@ -42,7 +42,7 @@ export interface SqlClient {
    */
   readonly schema?: (() => string | undefined) | undefined
   /**
-   * Called before an acquisition, and when a statement got no answer.
+   * Called before an acquisition, before it connects, and when a statement got no answer.
    *
    * @returns why the client cannot answer any statement, if that is certain: the lock then fails with this error
    */

@@ -144,15 +144,9 @@ export function queryRunnerClient(
   if (!named) preparation.isOn = false
   // Taken now, because a proxy may become another DataSource later.
   const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
-  const unusable = unusableUnlessInitialised(dataSource)
-  const assertInitialised = (): void => {
-    const error = unusable()
-    if (error) throw error
-  }
   const ownSession =
     open &&
     (async (): Promise<DriverSession> => {
-      assertInitialised()
       const { connection, ...session } = await open(driverBehind(createQueryRunner, dataSource))
       return { ...session, run: runOn(below, connection, preparation, dataSource) }
     })
@@ -168,7 +162,6 @@ export function queryRunnerClient(
     },
     keepsOne: poolSizeIn(options) >= LARGE_ENOUGH,
     connect: async () => {
-      assertInitialised()
       // A replica may return a stale row.
       const queryRunner = createQueryRunner('master')
       if (queryRunner.isTransactionActive)
@@ -196,7 +189,7 @@ export function queryRunnerClient(
         throw error
       }
     },
-    unusable,
+    unusable: unusableUnlessInitialised(dataSource),
   })
 }
 
