@@ -1,7 +1,6 @@
 import { LockError, sleep, time, type Deadline } from '../core/internal'
 import { uncountedError, unfitError } from './database-errors'
 import {
-  Crowded,
   Failure,
   failureKind,
   FAILURES,
@@ -74,14 +73,12 @@ export class Attempt {
 
   /**
    * @param lockName the lock that it is for, to name it in an error
-   * @param isInTheWay called before the first statement: whether it would wait for something that another session keeps
    * @param connect opens the session
    */
   constructor(
     private readonly client: SqlClient,
     private readonly dialect: Counting,
     readonly lockName?: string | undefined,
-    private readonly isInTheWay?: (attempt: Attempt) => Promise<boolean>,
     private readonly connect = () => client.connect(),
   ) {}
 
@@ -119,7 +116,6 @@ export class Attempt {
     if (!this.isGivenUp && !this.#session) {
       this.#session = await this.connect()
       this.isConnected = true
-      if (this.isInTheWay && (await this.isInTheWay(this))) throw new LostRace()
     }
     const session = this.#session
     if (this.isGivenUp || !session) {
@@ -137,45 +133,28 @@ export class Attempt {
     return answer
   }
 
-  /** Returns the session to its pool. Call it when no statement is under way. Never rejects, so that the first error is reported. */
-  async giveBack(): Promise<void> {
+  /**
+   * Returns the session to its pool, or closes its connection, if that is possible. Call it when no statement is under way. Never rejects,
+   * so that the first error is reported.
+   */
+  async giveBack(how: 'release' | 'end' = 'release'): Promise<void> {
     const session = this.#session
     this.#session = undefined
     try {
-      await session?.release?.()
+      await (session?.[how] ?? session?.release)?.call(session)
     } catch {
       // The connection is broken, and the pool drops it.
     }
   }
 
-  /** Closes the connection if that is possible: otherwise it goes back to its pool. Never rejects. */
-  async end(): Promise<void> {
-    const session = this.#session
-    if (!session?.end) return this.giveBack()
-    this.#session = undefined
-    try {
-      await session.end()
-    } catch {
-      // It is closed already.
-    }
-  }
-
-  /** Leaves a server that accepts no writes: otherwise the pool would keep lending its connections, and no job would run. Never rejects. */
-  async leave(): Promise<void> {
-    const ends = this.#session?.end !== undefined
-    await this.end()
-    try {
-      if (!ends) await this.client.leave?.()
-    } catch {
-      // The next attempt shows whether the server accepts writes.
-    }
-  }
-
   /** Does with the session what the failure of its statement calls for. Never rejects. */
-  async handOver(session: Handling['session'], takeSilentEnd: () => boolean): Promise<void> {
-    if (session === 'leave') await this.leave()
-    else if (session === 'end' || (session === 'end sparingly' && takeSilentEnd())) await this.end()
-    else await this.giveBack()
+  async handOver(what: Handling['session'], takeSilentEnd: () => boolean): Promise<void> {
+    const canEnd = this.#session?.end !== undefined
+    const ends = what === 'leave' || what === 'end' || (what === 'end sparingly' && takeSilentEnd())
+    await this.giveBack(ends ? 'end' : 'release')
+    // Otherwise the pool would keep lending connections to a server that accepts no writes, and no job would run. If that fails, the
+    // next attempt shows it.
+    if (what === 'leave' && !canEnd) await this.client.leave?.().catch(() => undefined)
   }
 
   /**
@@ -192,7 +171,7 @@ export class Attempt {
     const endSilent = (): boolean => {
       // Counts the silence even if the session cannot be ended.
       if (!this.#session || !takeSilentEnd() || !this.#session.end) return false
-      void this.end()
+      void this.giveBack('end')
       this.#cancel(new DriverError(undefined, 'the session was ended, because no answer arrived'))
       return true
     }
@@ -297,7 +276,7 @@ export async function attemptWithin<T>(
   const turn: Turn = { client, most, precedence, deadline }
   const begins = sessions.beginTurn(turn)
   if (begins) {
-    const crowded = new Crowded(sessions.waiting - 1)
+    const crowded = new Error(`${sessions.waiting - 1} calls of other locks were waiting, too`)
     try {
       await deadline.wait(begins, () => crowded, least, keepsAlive)
     } catch {
@@ -308,17 +287,15 @@ export async function attemptWithin<T>(
       return new Failure('crowded', crowded)
     }
   }
-  // A statement without an answer may wait for the table on the server. What comes after it must not wait there, too.
-  const isInTheWay = pool.isSilent
-    ? (current: Attempt): Promise<boolean> => database.isLockedByOthers(current)
-    : undefined
-  const attempt = new Attempt(client, dialect, lockName, isInTheWay, sessions.connect.bind(sessions, turn))
+  const attempt = new Attempt(client, dialect, lockName, sessions.connect.bind(sessions, turn))
   const row = `${database.tableKey} ${lockName}`
   const takeSilentEnd = (): boolean => pool.takeSilentEnd(row)
   const begun = time.now()
   const work = async (): Promise<T | Failure> => {
     let isConflict = false
     try {
+      // A statement without an answer may wait for the table on the server. What comes after it must not wait there, too.
+      if (pool.isSilent && (await database.isLockedByOthers(attempt))) throw new LostRace()
       const value = await call.attempt(attempt)
       if (attempt.hasWritten) pool.forgive(row)
       await attempt.giveBack()
@@ -337,7 +314,7 @@ export async function attemptWithin<T>(
   const left = deadline.left()
   const spare = isLast ? 0 : Math.max(0, Math.min(left / 2, left - Math.max(least, SHORTEST_ATTEMPT)))
   const answer = work()
-  const late = (): Error => new NoAnswer(time.now() - begun)
+  const late = (): Error => new Error(`no answer within ${Math.round(time.now() - begun)} ms`)
   try {
     return await deadline.wait(answer, late, spare, keepsAlive).catch((error: unknown) => {
       if (isLast || call.isHarmless?.()) throw error
@@ -348,15 +325,5 @@ export async function attemptWithin<T>(
     sessions.endTurn(turn)
     if (!attempt.isConnected) sessions.forgetRefusal()
     return new Failure('given-up', error, attempt.giveUp(takeSilentEnd))
-  }
-}
-
-/** Why an attempt was given up. */
-class NoAnswer extends Error {
-  override readonly name = 'NoAnswer'
-
-  /** @param limit in milliseconds */
-  constructor(limit: number) {
-    super(`no answer within ${Math.round(limit)} ms`)
   }
 }

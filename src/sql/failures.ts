@@ -203,23 +203,12 @@ export class LostRace extends Error {
   }
 }
 
-/** Why a call got no turn. */
-export class Crowded extends Error {
-  override readonly name = 'Crowded'
-
-  /** @param others how many calls waited, too, when it began to wait */
-  constructor(others: number) {
-    super(`${others} calls of other locks were waiting, too`)
-  }
-}
-
 /** Classifies what an attempt, or a statement whose attempt was given up, has thrown. */
 export function failureKind(
   { transientErrors, suspectedTransaction, readOnlyErrors }: ErrorCodes,
   error: unknown,
 ): FailureKind {
   if (error instanceof LostRace) return 'conflict'
-  if (error instanceof Crowded) return 'crowded'
   // It says itself what happened.
   if (error instanceof LockError) return 'refused'
   const { code, message, sent, lasts } = driverErrorOf(error)

@@ -1,28 +1,30 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/internal'
 import { dialects, DriverError, type SqlClient, SqlLockProvider } from '../../src/sql/internal'
-import { Crowded, FAILURES, LostRace, type FailureKind } from '../../src/sql/failures'
+import { LostRace, type FailureKind } from '../../src/sql/failures'
 import { LIMIT, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 const TIMES_OUT = new Promise<never>(() => undefined)
 
+/** Of a call that got no session, nothing fails: see session-pool.test.ts. */
+type Kind = Exclude<FailureKind, 'crowded'>
+
 /** How each failure of a statement looks to the lock. */
-const FAULTS: Readonly<Record<FailureKind, () => Promise<never>>> = {
+const FAULTS: Readonly<Record<Kind, () => Promise<never>>> = {
   conflict: () => Promise.reject(new LostRace()),
   'read-only': () => Promise.reject(new DriverError('READ_ONLY', 'standby')),
   unprepared: () => Promise.reject(new DriverError('NOT_PREPARED', 'unprepared')),
   'no-connection': () => Promise.reject(new DriverError(undefined, 'ECONNREFUSED', false)),
   'no-room': () => Promise.reject(new DriverError('SQLITE_BUSY', 'full', false)),
   'pool-exhausted': () => Promise.reject(new DriverError(undefined, 'pool timeout', false)),
-  crowded: () => Promise.reject(new Crowded(3)),
   unanswered: () => Promise.reject(new DriverError(undefined, 'ECONNRESET')),
   'given-up': () => TIMES_OUT,
   unreplicated: () => Promise.reject(new DriverError('NOT_REPLICATED', 'no standby')),
   joined: () => Promise.reject(new DriverError('JOINED_TRANSACTION', 'begun by the app')),
   refused: () => Promise.reject(new DriverError('SQLITE_FULL', 'disk full')),
 }
-const KINDS = Object.keys(FAILURES) as FailureKind[]
+const KINDS = Object.keys(FAULTS) as Kind[]
 
 /**
  * What is seen of each:
@@ -32,14 +34,13 @@ const KINDS = Object.keys(FAILURES) as FailureKind[]
  * 3. what the caller is told; and what after a conflict, if silence follows
  * 4. whether the client is asked if it is unusable
  */
-const SEEN: Readonly<Record<FailureKind, readonly unknown[]>> = {
+const SEEN: Readonly<Record<Kind, readonly unknown[]>> = {
   conflict: ['again', 'again', 'short', 'release', 'release', 'too busy', 'the conflict', false],
   'read-only': ['again', 'again', 'growing', 'end', 'leave and release', 'accept writes', 'it', false],
   unprepared: ['again', 'again', 'growing', 'end', 'release', 'too busy', 'the conflict', false],
   'no-connection': ['again', 'again', 'growing', '', '', 'failed, before', 'it', true],
   'no-room': ['again', 'again', 'growing', '', '', 'too busy', 'it', true],
   'pool-exhausted': ['again', 'again', 'growing', '', '', 'did not answer', 'it', true],
-  crowded: ['once', 'once', 'few', '', '', 'was not sent', 'the conflict', false],
   unanswered: ['once', 'again', 'growing', 'end and release', 'release', 'ECONNRESET', 'the conflict', true],
   'given-up': ['once', 'again', 'few', 'end and release', 'release', 'did not answer', 'the conflict', true],
   unreplicated: ['once', 'again', 'growing', 'release', 'release', 'answered', 'the conflict', true],
@@ -140,10 +141,10 @@ describe.each(KINDS)('after the failure "%s"', (kind) => {
   it('is handled as it should be, in each column of the table', async () => {
     const provider = new SqlLockProvider(client, dialects.sqlite, { timeLimit: LIMIT })
     const lock = await provider.lock(job)
-    const isBefore = ['no-connection', 'no-room', 'pool-exhausted', 'crowded'].includes(kind)
+    const isBefore = ['no-connection', 'no-room', 'pool-exhausted'].includes(kind)
     let asked: number[] = []
     /** Lets a call fail again and again, at last for ever. */
-    const failing = async (step: string, call?: () => Promise<unknown>, ...faults: FailureKind[]) => {
+    const failing = async (step: string, call?: () => Promise<unknown>, ...faults: Kind[]) => {
       asked = []
       isFaulty = (current) => {
         if (current !== (isBefore ? 'connect' : step)) return false

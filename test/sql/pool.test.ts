@@ -465,7 +465,7 @@ describe('the connections of a pool', () => {
   const LOST_RACE = 'LostRace: another session was faster'
 
   it.each([
-    [{ write: silent }, 'TIMEOUT', SILENT, 'NoAnswer: no answer within 5000 ms'],
+    [{ write: silent }, 'TIMEOUT', SILENT, 'no answer within 5000 ms'],
     [refusing('pool timeout'), 'TIMEOUT', SILENT, 'DriverError: pool timeout'],
     [refusing('ECONNREFUSED'), 'DATABASE_ERROR', UNSENT, 'ECONNREFUSED'],
     [refusing('full', 'SQLITE_BUSY'), 'TIMEOUT', BUSY, 'full'],
