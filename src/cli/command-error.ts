@@ -13,8 +13,6 @@ export const ExitCode = {
   skipped: 75,
   /** `exec`: the lock was lost while the command ran, so the command was stopped. */
   lockLost: 76,
-  /** Ctrl-C at a prompt, as in shells. */
-  interrupted: 130,
 } as const
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 
@@ -59,9 +57,8 @@ export function notConnected(why: string, isFile: boolean): NotConnected {
 
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandError) return error.exitCode
-  return error instanceof LockError && error.code === 'INVALID_CONFIGURATION'
-    ? ExitCode.usage
-    : ExitCode.database
+  const isWrong = error instanceof LockError && error.code.startsWith('INVALID_')
+  return isWrong ? ExitCode.usage : ExitCode.database
 }
 
 /** Hiding shorter secrets would garble ordinary words, and drivers do not print passwords anyway. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { describePlace, type Place, type SqlLockProvider } from '../sql/internal'
+import { defaultLockedBy, describePlace, type Place, type SqlLockProvider } from '../sql/internal'
 import { connectDataSource } from './data-source'
 import { whichDatabase } from './database'
 import {
@@ -22,14 +22,10 @@ export interface Connection {
   readonly through: string
   /** How many entities of the DataSource could name the table, if none of them does. */
   readonly unnamedBy?: number | undefined
-  close(): Promise<unknown>
 }
 
 /** Longer than a healthy server takes to close a connection. */
 const CLOSES_WITHIN = 1_000
-
-/** With `createTable`, a missing SQLite file is created too. */
-type ConnectionFlags = Flags<ConnectionOption> & Partial<Flags<'createTable'>>
 
 /**
  * Adds the command's own options and those of the connection, and sets what the command does with the database.
@@ -47,33 +43,28 @@ export function onDatabase<Name extends OptionName>(
   })
 }
 
-/** Connects, does the work, and closes the connection even if the work fails. Does not wait long for a server that hangs. */
+/**
+ * Connects, does the work, and closes the connection even if the work fails. Does not wait long for a server that hangs. With
+ * `createTable`, a missing SQLite file is created too.
+ */
 export async function withConnection(
-  flags: ConnectionFlags,
+  flags: Flags<ConnectionOption> & Partial<Flags<'createTable'>>,
   work: (connection: Connection) => Promise<void>,
-  lockedBy?: string,
 ): Promise<void> {
-  const connection = await connect(flags, lockedBy)
+  const database = await whichDatabase(flags)
+  // Only `exec` acquires locks. If it is killed, its command goes on, so `list` must not find its process in the owner.
+  const options = { ...lockTableOptions(flags), lockedBy: `${defaultLockedBy()}/exec` }
+  const connection =
+    'url' in database
+      ? await connectUrl(database.url, options, flags.createTable)
+      : await connectDataSource(database.dataSource, options, flags.createTable)
   try {
-    await work(connection)
+    await work({ ...connection, by: database.by })
   } finally {
     await connection.provider.drain(2 * CLOSES_WITHIN).catch(() => undefined)
     const closed = connection.close().catch(() => undefined)
     await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSES_WITHIN))])
   }
-}
-
-async function connect(
-  { createTable, ...flags }: ConnectionFlags,
-  lockedBy: string | undefined,
-): Promise<Connection> {
-  const options = { ...lockTableOptions(flags), ...(lockedBy !== undefined && { lockedBy }) }
-  const database = await whichDatabase(flags)
-  const connection =
-    'url' in database
-      ? await connectUrl(database.url, options, createTable)
-      : await connectDataSource(database.dataSource, options, createTable)
-  return { ...connection, by: database.by }
 }
 
 /** Prints which table is about to be changed. */

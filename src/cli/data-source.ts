@@ -39,18 +39,6 @@ interface EntityMetadata {
   }[]
 }
 
-const noLog = (): undefined => undefined
-
-/** Standard output is for what was asked. Options without a logger would not replace that of the file. */
-const SILENT_LOGGER = {
-  logQuery: noLog,
-  logQueryError: noLog,
-  logQuerySlow: noLog,
-  logSchemaBuild: noLog,
-  logMigration: noLog,
-  log: noLog,
-}
-
 /**
  * Connects with the DataSource that a file exports, as TypeORM's own command line does.
  *
@@ -62,11 +50,10 @@ export async function connectDataSource(file: string, options: LockTableOptions,
   const server = replication?.master ?? dataSource.options
   hide(server.password)
   if (typeof server.url === 'string') hideUrl(server.url)
-  checkDialect(dataSource)
-  // Validate the options before connecting.
+  const isSqlite = dialectOfDataSource(dataSource.options) === 'sqlite'
+  // Validates the options before connecting.
   typeOrmLockProvider(dataSource, options)
   const { database } = dataSource.options
-  const isSqlite = dialectOfDataSource(dataSource.options) === 'sqlite'
   // Neither in memory, nor a URI.
   if (isSqlite && !create && typeof database === 'string' && !/^(:memory:|file:|$)/.test(database))
     checkFile(resolve(database))
@@ -78,7 +65,8 @@ export async function connectDataSource(file: string, options: LockTableOptions,
       migrationsRun: false,
       dropSchema: false,
       subscribers: [],
-      logger: SILENT_LOGGER,
+      // Prints nothing, unless the variable DEBUG asks for it. Options without a logger would not replace that of the file.
+      logger: 'debug',
     })
     const { driver } = dataSource
     const connect = driver.connect.bind(driver)
@@ -98,21 +86,12 @@ export async function connectDataSource(file: string, options: LockTableOptions,
   }
   const ours = dataSource.entityMetadatas.filter(({ name }) => /^ShedLock(_|$)/.test(name))
   const ofEntity = namesOfEntity(ours, options)
-  const names = { ...ofEntity, ...options }
   return {
     // A pooler might refuse a named statement to the doctor.
-    provider: typeOrmLockProvider(dataSource, { ...names, namedStatements: false }),
+    provider: typeOrmLockProvider(dataSource, { ...ofEntity, ...options, namedStatements: false }),
     through: throughOf(dataSource.options),
     unnamedBy: ofEntity === undefined ? ours.length : undefined,
     close: () => dataSource.destroy(),
-  }
-}
-
-function checkDialect({ options }: DataSource): void {
-  try {
-    dialectOfDataSource(options)
-  } catch (error) {
-    throw wrongUsage(oneLine(error))
   }
 }
 

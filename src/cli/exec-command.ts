@@ -9,18 +9,19 @@ import {
   unreleasedError,
   untilAnswered,
 } from '../core/internal'
-import { defaultLockedBy, type SqlLockProvider } from '../sql/internal'
+import type { SqlLockProvider } from '../sql/internal'
 import { ExitCode, NotConnected, wrongUsage } from './command-error'
 import { announce, withConnection } from './connect'
 import { holding } from './describe-lock'
 import { addOptions, CONNECTION_OPTIONS, type ConnectionOption, type Flags } from './options'
-import { commandOn, oneLine, quoted, warn } from './output'
+import { COMMAND, oneLine, warn } from './output'
 import { endSoon, runCommand, Signals, statusOf } from './run-command'
 
 const OPTIONS = [
   ...(['lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'keepAliveAtMost'] as const),
   ...(['skippedExitCode', 'wait', 'slot', 'abortAfter', 'createTable', 'quiet'] as const),
 ]
+const EXAMPLE = `${COMMAND} exec report --lock-at-most-for 10m -- ./report.sh --all`
 type ExecFlags = Flags<(typeof OPTIONS)[number] | ConnectionOption>
 
 export function addExecCommand(program: Command): void {
@@ -29,19 +30,16 @@ export function addExecCommand(program: Command): void {
     .argument('<name>', 'the name of the lock')
     .argument('<command...>', 'what to run, after --')
     .usage('<name> [options] -- <command...>')
+    .showHelpAfterError(`(The command comes after --: ${EXAMPLE})`)
     .summary('run a command under a lock, or skip it, or wait for the lock')
     .description(
       "Runs a command if the lock can be acquired, and releases the lock when the command has ended. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded for this slot, or a later run has begun. The command has ended when all processes that it started have. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to all of them, SIGUSR1 and SIGUSR2 to the command alone; with --abort-after, SIGTERM only after this time. On a terminal only the command itself counts. Durations need a unit. Set --lock-at-most-for or --wait.",
     )
-  // Not the default owner, which list would call gone after a SIGKILL although the command goes on.
-  const lockedBy = `${defaultLockedBy()}/exec`
   addOptions(exec, ...OPTIONS, ...CONNECTION_OPTIONS).action(
     (name: string, command: [string, ...string[]], flags: ExecFlags) => {
       const { wait, lockAtMostFor, lockAtLeastFor } = flags
       if (wait === undefined && lockAtMostFor === undefined)
-        throw wrongUsage(
-          `Set --lock-at-most-for <duration>, or --wait <duration>, such as: ${commandOn('exec', name)} --lock-at-most-for 10m -- ${command.map(quoted).join(' ')}`,
-        )
+        throw wrongUsage(`Set --lock-at-most-for <duration>, or --wait <duration>, such as: ${EXAMPLE}`)
       if (command[0] === '') throw wrongUsage('The command is empty.')
       // Validate the configuration before connecting.
       parseLockConfiguration({ name, lockAtMostFor: lockAtMostFor ?? '1m', lockAtLeastFor })
@@ -50,16 +48,12 @@ export function addExecCommand(program: Command): void {
       const waited = wait === undefined ? undefined : new Lease(aDuration(wait, 'wait'))
       let isConnected = false
       const run = () =>
-        withConnection(
-          flags,
-          async (connection) => {
-            await announce(connection, flags.quiet)
-            if (flags.createTable) await connection.provider.table.create()
-            isConnected = true
-            process.exitCode = await runLocked(connection.provider, name, command, flags, waited, signals)
-          },
-          lockedBy,
-        )
+        withConnection(flags, async (connection) => {
+          await announce(connection, flags.quiet)
+          if (flags.createTable) await connection.provider.table.create()
+          isConnected = true
+          process.exitCode = await runLocked(connection.provider, name, command, flags, waited, signals)
+        })
       let isReported = flags.quiet
       return untilAnswered(run, { atMost: waited?.remaining() ?? 0 }, (error) => {
         if (isConnected || !(error instanceof NotConnected || isUnanswered(error))) return false

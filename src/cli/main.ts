@@ -32,6 +32,8 @@ Exit status:
      status of the command
 `
 
+const UNLOCK = '(To release a lock whose holder is gone, use release.)\n'
+
 async function main(): Promise<void> {
   const program = new Command(COMMAND)
     .description(
@@ -44,7 +46,7 @@ async function main(): Promise<void> {
       // The message repeats a mistyped option, which may contain a password.
       writeErr: (text) => process.stderr.write(scrub(text)),
       outputError: (text, write) => {
-        write(`${text}${hint(text)}`)
+        write(text.includes("unknown command 'unlock'") ? `${text}${UNLOCK}` : text)
       },
     })
   // A full disk, a terminal that is gone or `| head` must end neither a command that holds a lock nor an answer by exit status.
@@ -84,17 +86,6 @@ async function main(): Promise<void> {
 async function flush(stream: NodeJS.WriteStream): Promise<void> {
   if (stream.writableLength > 0) await new Promise((resolve) => stream.write('', resolve))
   await new Promise((resolve) => setImmediate(resolve))
-}
-
-/** Hints for what people look for under another name, or forget. */
-function hint(error: string): string {
-  if (/unknown command '(unlock|free)'/.test(error))
-    return '(To release a lock whose holder is gone, use release.)\n'
-  if (process.argv[2] !== 'exec') return ''
-  if (error.includes('missing required argument'))
-    return `(Such as: ${COMMAND} exec report --lock-at-most-for 10m -- ./report.sh --all)\n`
-  const isOption = error.includes('unknown option') && !process.argv.includes('--')
-  return isOption ? '(The options of the command come after --: exec <name> [options] -- <command...>)\n' : ''
 }
 
 void main()

@@ -3,7 +3,7 @@ import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { jobView, wasAcquired, type LockRecord, type SqlLockProvider } from '../sql/internal'
-import { CommandError, ExitCode, refusal, wrongUsage } from './command-error'
+import { refusal, wrongUsage } from './command-error'
 import { announce, onDatabase } from './connect'
 import { details, existingLock, forJson, holding } from './describe-lock'
 import type { ConnectionOption, Flags, OptionName } from './options'
@@ -104,15 +104,9 @@ async function confirm(): Promise<void> {
       'This is not a terminal, so nobody can confirm – set --yes to release the lock without confirmation.',
     )
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  let interrupted = false as boolean
-  terminal.once('SIGINT', () => {
-    interrupted = true
-    terminal.close()
-  })
-  // Ctrl-D closes the prompt as well.
+  // As Ctrl-C and Ctrl-D do.
   const closed = once(terminal, 'close').then(() => '')
   const answer = await Promise.race([terminal.question('Release the lock? [y/N] ').catch(() => ''), closed])
   terminal.close()
-  if (!/^y(es)?$/i.test(answer.trim()))
-    throw new CommandError(interrupted ? ExitCode.interrupted : ExitCode.no, 'The lock was not released.')
+  if (!/^y(es)?$/i.test(answer.trim())) throw refusal('The lock was not released.')
 }

@@ -4,13 +4,24 @@ import type { LockTableOptions } from '../sql/internal'
 import { ExitCode } from './command-error'
 
 interface OptionEntry {
+  /** The value in brackets is one of `KINDS`, or any string. */
   readonly flags: string
   readonly says: string
-  /** Parses the option's value. @param before what it was so far, if the option may be repeated */
-  readonly read?: (text: string, before?: never) => unknown
   readonly required?: boolean
   readonly default?: unknown
 }
+
+/** How values are parsed, by what the help calls them. @param before what a value was so far, if the option may be repeated */
+const KINDS = {
+  duration: readDuration,
+  time: readTime,
+  port: numberUpTo(65_535),
+  code: numberUpTo(255),
+  text: notBlank,
+  who: notBlank,
+  'role=name': columnName,
+  folder: (text: string, before: readonly string[] = []): readonly string[] => [...before, text],
+} as const satisfies Readonly<Record<string, (text: string, before?: never) => unknown>>
 
 const URLS =
   'postgres://…, cockroachdb://…, mysql://…, mariadb://…, file:…, libsql://…, sqlserver://…; uses the driver that your project has installed (default: DATABASE_URL of the environment, or the variable that your Prisma schema or config names)'
@@ -26,7 +37,6 @@ export const OPTIONS = {
   columnNames: {
     flags: '--column-names <role=name>',
     says: 'another name for a column: name=…, lockUntil=…, lockedAt=…, lockedBy=…; may be repeated',
-    read: columnName,
   },
   out: { flags: '-o, --out <file>', says: 'write to this file instead of the output' },
   down: { flags: '--down', says: 'print the SQL that removes the table' },
@@ -34,74 +44,56 @@ export const OPTIONS = {
   migrations: {
     flags: '--migrations <folder>',
     says: "where the project's migrations are, or the folder with a folder of them for each database (default: where it has others); may be repeated",
-    read: (text: string, before: readonly string[] = []): readonly string[] => [...before, text],
   },
   held: { flags: '--held', says: 'list only the locks that are held now' },
   json: { flags: '--json', says: 'print JSON' },
   quiet: { flags: '-q, --quiet', says: 'print errors only, for crontabs' },
-  mustHaveSucceeded: {
-    flags: '--must-have-succeeded',
-    says: 'also find jobs whose last run is not known to have succeeded',
-  },
+  mustHaveSucceeded: { flags: '--must-have-succeeded', says: 'also find jobs not known to have succeeded' },
   runningAtMost: {
     flags: '--running-at-most <duration>',
-    says: 'also find jobs that have been running for longer than this',
-    read: positiveDuration,
+    says: 'also find jobs that run for longer than this',
   },
   title: { flags: '--title <text>', says: 'the title of the page, such as "Shop, production"' },
   strict: { flags: '--strict', says: 'treat warnings as errors' },
   duration: {
     flags: '--duration <duration>',
     says: 'how long the pause lasts, unless resume ends it: 8h, 30m, 2d',
-    read: positiveDuration,
     required: true,
   },
-  reason: {
-    flags: '--reason <text>',
-    says: 'why the job is paused, for others to read',
-    read: notBlank,
-    required: true,
-  },
-  pausedBy: { flags: '--paused-by <name>', says: 'who pauses the job (default: user@host)', read: notBlank },
+  reason: { flags: '--reason <text>', says: 'why the job is paused, for others to read', required: true },
+  pausedBy: { flags: '--paused-by <who>', says: 'who pauses the job (default: user@host)' },
   wait: {
     flags: '--wait <duration>',
     says: 'how long to wait while somebody else holds the lock (default: not at all)',
-    read: readDuration,
   },
   createTable: { flags: '--create-table', says: 'create the lock table first, unless it exists' },
   slot: {
     flags: '--slot <time>',
     says: 'when this run was due, or this release was made: the command runs once for it, and again only if it failed',
-    read: time,
   },
   write: { flags: '--write', says: 'allow the page to pause, resume and release locks' },
-  port: { flags: '--port <number>', says: 'serve on this port (default: any free port)', read: port },
+  port: { flags: '--port <port>', says: 'serve on this port (default: any free port)' },
   yes: { flags: '-y, --yes', says: 'release without confirmation' },
   lockAtMostFor: {
     flags: '--lock-at-most-for <duration>',
     says: 'when the lock expires; longer than the command can run: 10m, 90s, PT1H (default with --wait: 1m, with --keep-alive)',
-    read: readDuration,
   },
   lockAtLeastFor: {
     flags: '--lock-at-least-for <duration>',
     says: 'how long the lock stays held at least, however short the command runs',
-    read: readDuration,
   },
   keepAliveAtMost: {
     flags: '--keep-alive-at-most <duration>',
     says: 'like --keep-alive, but for this long at most; then the command is stopped, and the lock expires',
-    read: readDuration,
   },
   keepAlive: { flags: '--keep-alive', says: 'extend the lock while the command runs' },
   abortAfter: {
     flags: '--abort-after <duration>',
     says: 'how long the command may go on after SIGTERM before the signal is passed on (default: it is passed on at once)',
-    read: readDuration,
   },
   skippedExitCode: {
     flags: '--skipped-exit-code <code>',
     says: 'the exit status when the command is skipped',
-    read: exitStatus,
     default: ExitCode.skipped,
   },
 } as const satisfies Readonly<Record<string, OptionEntry>>
@@ -115,13 +107,11 @@ export type Flags<Name extends OptionName> = {
     | ((typeof OPTIONS)[Each] extends { required: true } | { default: unknown } ? never : undefined)
 }
 
-type ValueOf<Entry extends OptionEntry> = Entry extends {
-  read: (text: string, before?: never) => infer Value
-}
-  ? Value
-  : Entry extends { flags: `${string}<${string}` }
-    ? string
-    : boolean
+type ValueOf<Entry extends OptionEntry> = Entry extends { flags: `${string}<${infer Kind}>` }
+  ? Kind extends keyof typeof KINDS
+    ? ReturnType<(typeof KINDS)[Kind]>
+    : string
+  : boolean
 
 export const NAME_OPTIONS = ['schema', 'tableName', 'columnNames'] as const
 export type NameOption = (typeof NAME_OPTIONS)[number]
@@ -142,7 +132,9 @@ export function addOptions(command: Command, ...names: readonly OptionName[]): C
     const [group] = GROUPS.find(([, members]) => members.includes(name)) ?? []
     if (group !== undefined) option.helpGroup(group)
     if (entry.required) option.makeOptionMandatory()
-    if (entry.read) option.argParser(entry.read as (text: string, before: unknown) => unknown)
+    const [, kind = ''] = /<(.*)>/.exec(entry.flags) ?? []
+    if (Object.hasOwn(KINDS, kind))
+      option.argParser<unknown>(KINDS[kind as keyof typeof KINDS] as (text: string) => unknown)
     if (entry.default !== undefined) option.default(entry.default)
     command.addOption(option)
   }
@@ -181,32 +173,21 @@ export function readDuration(text: string): string {
   }
 }
 
-function positiveDuration(text: string): string {
-  if (aDuration(readDuration(text), 'It') > 0) return text
-  throw new InvalidArgumentError('It must be longer than 0.')
-}
-
 function notBlank(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.')
   return text
 }
 
-function time(text: string): Date {
+function readTime(text: string): Date {
   const date = new Date(/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : NaN)
   if (Number.isNaN(date.getTime()))
     throw new InvalidArgumentError('It must be a time with its zone, such as 2026-11-21T02:00:00Z.')
   return date
 }
 
-function port(text: string): number {
-  const number = Number(text)
-  if (/^\d+$/.test(text) && number < 65_536) return number
-  throw new InvalidArgumentError('It must be a number from 0 to 65535.')
-}
-
-function exitStatus(text: string): number {
-  const code = Number(text)
-  if (text === '' || !Number.isInteger(code) || code < 0 || code > 255)
-    throw new InvalidArgumentError('It must be a number from 0 to 255.')
-  return code
+function numberUpTo(most: number) {
+  return (text: string): number => {
+    if (/^\d+$/.test(text) && Number(text) <= most) return Number(text)
+    throw new InvalidArgumentError(`It must be a number from 0 to ${most}.`)
+  }
 }

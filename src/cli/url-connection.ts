@@ -58,8 +58,8 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
       const connection = idle.pop() ?? (await open())
       let isBroken = false
       return {
-        run: (text, values, _, wants) =>
-          connection.query(text, values, wants).catch((error: unknown) => {
+        run: (text, values) =>
+          connection.query(text, values).catch((error: unknown) => {
             isBroken = driver.errorCode(error as object) === undefined
             throw error
           }),

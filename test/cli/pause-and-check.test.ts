@@ -117,6 +117,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     ])
     const again = await run(...pause)
     expect(again.status).toBe(1)
+    expect((await run('pause', 'job', '--duration', '0s', '--reason', 'r')).status).toBe(2)
     expect(again.stderr).toMatch(
       /^shedlock-orm: table .*\nshedlock-orm: Lock 'job' is paused by ann: migration until \S+ \S+ UTC \(in .*\) – it was/,
     )

@@ -1,5 +1,5 @@
 import type { Driver } from '../../drivers/internal'
-import type { SqlRow, StatementResult } from '../../sql/internal'
+import type { StatementResult } from '../../sql/internal'
 import { databaseFailure, wrongUsage, type CommandError } from '../command-error'
 import { oneLine } from '../output'
 import { Project, type Installed } from '../project'
@@ -17,11 +17,7 @@ export interface CliDriver extends Driver {
 export interface DriverConnection {
   /** Whether it uses TLS, in words; missing for a file. */
   readonly tls?: string
-  query(
-    text: string,
-    values: readonly (string | number | null)[],
-    wants: keyof StatementResult,
-  ): Promise<{ rows: readonly SqlRow[]; changed: number }>
+  query(text: string, values: readonly (string | number | null)[]): Promise<StatementResult>
   close(): Promise<unknown>
 }
 
