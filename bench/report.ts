@@ -12,7 +12,7 @@ const [BEGIN, END] = ['<!-- results: drawn by npm run bench:report -->', '<!-- e
 
 /**
  * Updates the page, all charts and all figures from the files in docs/performance: the outputs of `npm run bench -- --json`,
- * `npm run blocked-row -- --json` and `npm run thaw -- --json`.
+ * `npm run flood -- held locked --json` and `npm run flood -- ended frozen --json`.
  */
 async function main(): Promise<void> {
   const results = JSON.parse(readFileSync(join(FOLDER, 'results.json'), 'utf8')) as Results

@@ -31,7 +31,7 @@ export interface DatabaseResults {
   readonly crowd: readonly Crowd[]
 }
 
-/** A line of the output of `npm run blocked-row -- --json`. In milliseconds: how long the app's own queries take. */
+/** A line of the output of `npm run flood -- held locked --json`. In milliseconds: how long the app's own queries take. */
 export interface BlockedRow {
   readonly server: string
   readonly orm: string
@@ -40,7 +40,7 @@ export interface BlockedRow {
   readonly p99: number
 }
 
-/** A line of the output of `npm run thaw -- --json`. In milliseconds: how long the first lock takes. */
+/** A line of the output of `npm run flood -- ended frozen --json`. In milliseconds: how long the first lock takes. */
 export interface Thaw {
   readonly server: string
   readonly orm: string

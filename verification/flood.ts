@@ -3,13 +3,14 @@ import { LockError } from '../src/core/errors'
 import { LockingTaskExecutor } from '../src/core/locking-task-executor'
 import type { Lock } from '../src/core/lock'
 import type { SqlLockProviderOptions } from '../src/sql/sql-lock-provider'
-import { idsOf, endOtherSessions, SESSIONS } from '../test/backends/server-sessions'
+import { endOtherSessions, idsOf, SESSIONS } from '../test/backends/server-sessions'
 import { TcpProxy } from '../test/backends/tcp-proxy'
 import { number, oneOf, parse, runHarness } from './options'
 import {
   createDatabase,
   openApp,
   ORMS,
+  quantile,
   wantedServers,
   WAYS,
   type App,
@@ -20,10 +21,11 @@ import {
 } from './own-database'
 
 // What a lock has to wait for besides its database: the app's own queries, other locks, dead connections, and what the app left behind.
+// And what the app has to wait for because of its locks.
 
-const USAGE = `npm run flood -- [SCENARIO …] [--orm TypeORM] [--way own|client|app] [--seconds 10] [--json]
+const USAGE = `npm run flood -- [SCENARIO …] [--orm TypeORM] [--way own|client|app] [--seconds 10] [--rounds 3] [--json]
 
-Scenarios: flood, bursts, crowd, silent, turn, begin, errors, refused, limit, connections; default all of them.
+Scenarios: flood, bursts, crowd, silent, begin, errors, refused, limit, connections, ended, frozen, held, locked; default all of them.
 --way own     connections of the lock's own (the default)
       app     the client's own pool: ownConnections: 0
       client  a client for locks alone, whose pool has two connections
@@ -35,6 +37,7 @@ interface Setting {
   readonly way: Way
   readonly database: OwnDatabase
   readonly seconds: number
+  readonly rounds: number
   /** Opens an app whose locks go the way. */
   readonly open: (url?: URL, options?: SqlLockProviderOptions, extra?: object) => Promise<App>
 }
@@ -42,6 +45,8 @@ interface Setting {
 interface Finding {
   readonly isKept: boolean
   readonly what: string
+  /** For the charts of `npm run bench:report`. */
+  readonly figures?: object
 }
 
 const QUERY = {
@@ -52,6 +57,31 @@ const QUERY = {
 const times = <T>(count: number, work: (each: number) => T): T[] =>
   Array.from({ length: count }, (_, each) => work(each))
 const round = (milliseconds: number): string => `${Math.round(milliseconds)} ms`
+const codeOf = (error: unknown): string => (error instanceof LockError ? error.code : String(error))
+
+/** How often there was which outcome. */
+class Outcomes {
+  readonly #counts: Record<string, number> = {}
+
+  readonly add = (outcome: string): void => {
+    this.#counts[outcome] = this.of(outcome) + 1
+  }
+
+  of(outcome: string): number {
+    return this.#counts[outcome] ?? 0
+  }
+
+  get text(): string {
+    return JSON.stringify(this.#counts)
+  }
+}
+
+const lock = ({ provider }: App, name: string): Promise<Lock | undefined> =>
+  provider.lock({ name, lockAtMostFor: '1m' })
+const lockAndUnlock = async (app: App, name: string): Promise<void> => (await lock(app, name))?.unlock()
+/** Closes an app whose connections may never answer. */
+const closeInTime = (app: App): Promise<unknown> =>
+  Promise.race([app.close().catch(() => undefined), sleep(2_000)])
 
 /** A job that starts thousands of queries on the app's pool keeps its lock, and other locks of its process are acquired meanwhile. */
 async function flood({ open, server }: Setting): Promise<Finding> {
@@ -71,17 +101,13 @@ async function flood({ open, server }: Setting): Promise<Finding> {
       await Promise.all(times(1_600, () => app.query(QUERY[server])))
       isAtWork = false
     })
-    .then(
-      () => 'released',
-      (error: unknown) => (error instanceof LockError ? error.code : String(error)),
-    )
+    .then(() => 'released', codeOf)
     .finally(() => (isOver = true))
   for (let each = 0; !(isOver as boolean); each++) {
     await sleep(300)
     const asked = performance.now()
     try {
-      const lock = await app.provider.lock({ name: `other ${each}`, lockAtMostFor: '1m' })
-      await lock?.unlock()
+      await lockAndUnlock(app, `other ${each}`)
       others.acquired++
     } catch {
       others.failed++
@@ -116,11 +142,10 @@ async function behindProxy<T>(
 function bursts(setting: Setting): Promise<Finding> {
   return behindProxy(setting, 100, async (url) => {
     const app = await setting.open(url)
-    const held = await app.provider.lock({ name: 'held', lockAtMostFor: '4s' })
     const keeper = new LockingTaskExecutor(app.provider)
     let lost: unknown
     let isAtWork = true
-    await held?.unlock()
+    await lockAndUnlock(app, 'held')
     let end!: () => void
     const ended = new Promise<void>((resolve) => (end = resolve))
     const keeping = keeper.executeWithLock(
@@ -132,19 +157,13 @@ function bursts(setting: Setting): Promise<Finding> {
         return ended
       },
     )
-    const outcomes = new Map<string, number>()
+    const outcomes = new Outcomes()
     const all: Promise<void>[] = []
     for (let burst = 0; burst < 4; burst++) {
-      for (const each of times(300, (index) => index)) {
-        const run = keeper.executeWithLock(
-          { name: `job ${burst} ${each}`, lockAtMostFor: '1m' },
-          () => undefined,
-        )
-        all.push(
-          run
-            .then(() => 'ran', codeOf)
-            .then((outcome) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)),
-        )
+      for (let each = 0; each < 300; each++) {
+        const job = { name: `job ${burst} ${each}`, lockAtMostFor: '1m' } as const
+        const run = keeper.executeWithLock(job, () => undefined)
+        all.push(run.then(() => 'ran', codeOf).then(outcomes.add))
       }
       await sleep(2_500)
     }
@@ -157,12 +176,10 @@ function bursts(setting: Setting): Promise<Finding> {
     await app.close()
     return {
       isKept: lost === undefined && kept === 'released' && stillHeld === 0,
-      what: `${lost === undefined ? 'kept' : 'lost'}, ${kept}; of 1200 others ${JSON.stringify(Object.fromEntries(outcomes))}; held for nobody ${stillHeld}`,
+      what: `${lost === undefined ? 'kept' : 'lost'}, ${kept}; of 1200 others ${outcomes.text}; held for nobody ${stillHeld}`,
     }
   })
 }
-
-const codeOf = (error: unknown): string => (error instanceof LockError ? error.code : String(error))
 
 /** Two hundred locks at once, on a distant database. */
 function crowd(setting: Setting): Promise<Finding> {
@@ -170,33 +187,30 @@ function crowd(setting: Setting): Promise<Finding> {
   return behindProxy(setting, distance, async (url) => {
     // As with jobs that have run before.
     const near = await setting.open()
-    for (const name of times(200, (each) => `job ${each}`))
-      await (await near.provider.lock({ name, lockAtMostFor: '1m' }))?.unlock()
+    for (const name of times(200, (each) => `job ${each}`)) await lockAndUnlock(near, name)
     await near.close()
     const app = await setting.open(url)
-    const outcomes = new Map<string, number>()
-    const count = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+    const outcomes = new Outcomes()
     const began = performance.now()
     let message = ''
     await Promise.all(
       times(200, async (each) => {
         try {
-          const lock = await app.provider.lock({ name: `job ${each}`, lockAtMostFor: '1m' })
-          count(lock ? 'acquired' : 'held')
-          await lock?.unlock()
-          count('released')
+          const acquired = await lock(app, `job ${each}`)
+          outcomes.add(acquired ? 'acquired' : 'held')
+          await acquired?.unlock()
+          outcomes.add('released')
         } catch (error) {
           message ||= (error as Error).message
-          count(codeOf(error))
+          outcomes.add(codeOf(error))
         }
       }),
     )
     const took = performance.now() - began
     await app.close()
-    const isKept = outcomes.get('acquired') === 200 && outcomes.get('released') === 200
     return {
-      isKept,
-      what: `${distance} ms away: ${JSON.stringify(Object.fromEntries(outcomes))} in ${round(took)}${message && `; ${message}`}`,
+      isKept: outcomes.of('acquired') === 200 && outcomes.of('released') === 200,
+      what: `${distance} ms away: ${outcomes.text} in ${round(took)}${message && `; ${message}`}`,
     }
   })
 }
@@ -208,12 +222,10 @@ function silent(setting: Setting): Promise<Finding> {
     await app.query('select 1')
     proxy.silence()
     const began = performance.now()
-    const locks = await Promise.allSettled(
-      times(5, (each) => app.provider.lock({ name: `job ${each}`, lockAtMostFor: '1m' })),
-    )
+    const locks = await Promise.allSettled(times(5, (each) => lock(app, `job ${each}`)))
     const took = performance.now() - began
     const acquired = locks.filter(({ status }) => status === 'fulfilled').length
-    await Promise.race([app.close().catch(() => undefined), sleep(2_000)])
+    await closeInTime(app)
     return {
       isKept: acquired >= (setting.server === 'postgres' ? 4 : 5),
       what: `${acquired} of 5 acquired in ${round(took)}`,
@@ -221,51 +233,59 @@ function silent(setting: Setting): Promise<Finding> {
   })
 }
 
-/** A lock in the same turn as synchronous work, during which the server has ended its idle connections. */
-async function turn(setting: Setting): Promise<Finding> {
-  const outcomes = new Map<string, number>()
-  const app = await setting.open()
-  for (let time = 0; time < 20; time++) {
-    const warm = await app.provider.lock({ name: `warm ${time}`, lockAtMostFor: '1m' })
-    await warm?.unlock()
-    await app.query('select 1')
-    const outcome = await new Promise<string>((resolve) => {
-      // From a callback of the network, as a request's handler has it.
-      void app.query('select 1').then(() => {
-        endOtherSessions(setting.database.url.href)
-        const until = performance.now() + 150
-        while (performance.now() < until);
-        app.provider.lock({ name: `job ${time}`, lockAtMostFor: '1m' }).then(
-          () => resolve('acquired'),
-          (error: unknown) => resolve(codeOf(error)),
-        )
+/** The first lock after a freeze, in which the server ended the connections, or fell silent, so that their ends never arrive. */
+const frozen =
+  (death: 'ended by the server' | 'silent') =>
+  async (setting: Setting): Promise<Finding> => {
+    const outcomes = new Outcomes()
+    const took: number[] = []
+    for (let round = 0; round < setting.rounds; round++)
+      await behindProxy(setting, 0, async (url, proxy) => {
+        const app = await setting.open(death === 'silent' ? url : undefined)
+        const warm = await Promise.all(times(3, (each) => lock(app, `warm ${each}`)))
+        for (const each of warm) await each?.unlock()
+        // In a timer that is due when the process goes on.
+        const locked = sleep(1).then(async () => {
+          const began = performance.now()
+          const first = await lock(app, 'first').catch(codeOf)
+          outcomes.add(typeof first === 'string' ? first : 'acquired')
+          took.push(performance.now() - began)
+          if (typeof first === 'object') await first.unlock()
+        })
+        if (death === 'silent') proxy.silence()
+        else endOtherSessions(setting.database.url.href)
+        // Nothing in this process goes on meanwhile.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, setting.seconds * 1_000)
+        await locked
+        await closeInTime(app)
       })
-    })
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-    await app.query('select 1').catch(() => undefined)
+    const p50 = quantile(took, 0.5)
+    return {
+      isKept: outcomes.of('acquired') === setting.rounds,
+      what: `${outcomes.text}; p50 ${round(p50)}, longest ${round(Math.max(...took))}`,
+      figures: { death, p50 },
+    }
   }
-  await app.close().catch(() => undefined)
-  return { isKept: outcomes.get('acquired') === 20, what: JSON.stringify(Object.fromEntries(outcomes)) }
-}
 
 /** A transaction that the app leaves open in its only connection just before a lock, and rolls back just after it. */
 async function begin({ open, orm }: Setting): Promise<Finding> {
-  const outcomes = new Map<string, number>()
+  const outcomes = new Outcomes()
   const one = orm === 'Prisma' ? { connectionLimit: 1, adapter: { useTextProtocol: true } } : {}
   const app = await open(undefined, undefined, { max: 1, ...one })
   const other = await open()
   for (let time = 0; time < 100; time++) {
     const name = `job ${time}`
     await app.query('begin')
-    const lock = await app.provider.lock({ name, lockAtMostFor: '1m' }).catch(codeOf)
+    const first = await lock(app, name).catch(codeOf)
     await app.query('rollback')
-    const second: Lock | undefined = await other.provider.lock({ name, lockAtMostFor: '1m' })
-    const outcome = typeof lock === 'string' ? lock : lock && second ? 'two holders' : 'one holder'
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+    const second = await lock(other, name)
+    outcomes.add(typeof first === 'string' ? first : first && second ? 'two holders' : 'one holder')
   }
   await Promise.all([app.close(), other.close()])
-  const kept = (outcomes.get('one holder') ?? 0) + (outcomes.get('INVALID_CLIENT') ?? 0)
-  return { isKept: kept === 100, what: JSON.stringify(Object.fromEntries(outcomes)) }
+  return {
+    isKept: outcomes.of('one holder') + outcomes.of('INVALID_CLIENT') === 100,
+    what: outcomes.text,
+  }
 }
 
 /** Three instances of an app, one job a second with a slot, and one with a name of its own: how many errors their ORM logs. */
@@ -293,38 +313,32 @@ async function errors({ open }: Setting): Promise<Finding> {
   }
 }
 
-/** A server without room, a wrong password, a host that swallows connections: what a lock does, and what it leaves behind. */
+/** A server that refuses connections, and a host that answers none: what locks do, and what they leave behind. */
 async function refused(setting: Setting): Promise<Finding> {
   const { database } = setting
   return behindProxy(setting, 0, async (url, proxy) => {
     const app = await setting.open(url, { timeLimit: '1s' })
     const handles = () => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length
-    await (await app.provider.lock({ name: 'first', lockAtMostFor: '1m' }))?.unlock()
+    await lockAndUnlock(app, 'first')
     await sleep(1_200)
     const before = handles()
-    const outcomes = new Map<string, number>()
+    const outcomes = new Outcomes()
+    const asked = async (each: number): Promise<void> =>
+      outcomes.add(await lockAndUnlock(app, `job ${each}`).then(() => 'acquired', codeOf))
     // Each new connection is closed before it is answered.
     proxy.redirect(1)
-    for (let round = 0; round < 10; round++)
-      await Promise.all(
-        times(100, async (each) => {
-          const outcome = await app.provider
-            .lock({ name: `job ${each}`, lockAtMostFor: '1m' })
-            .then(async (lock) => (await lock?.unlock().catch(() => undefined), 'acquired'), codeOf)
-          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-        }),
-      )
+    for (let round = 0; round < 10; round++) await Promise.all(times(100, asked))
     await sleep(2_500)
     const left = handles() - before
     proxy.redirect(Number(database.url.port))
-    const healed = await app.provider.lock({ name: 'healed', lockAtMostFor: '1m' }).then(
-      () => true,
-      () => false,
-    )
-    await Promise.race([app.close().catch(() => undefined), sleep(2_000)])
+    proxy.mute(true)
+    await Promise.all(times(100, asked))
+    proxy.mute(false)
+    const healed = await lock(app, 'healed').then(() => 'acquired', codeOf)
+    await closeInTime(app)
     return {
-      isKept: healed && left <= 0,
-      what: `1000 locks without a server: ${JSON.stringify(Object.fromEntries(outcomes))}; sockets left ${left}; afterwards ${healed ? 'acquired' : 'failed'}`,
+      isKept: healed === 'acquired' && left <= 0,
+      what: `1100 locks without a server: ${outcomes.text}; sockets left ${left}; afterwards ${healed}`,
     }
   })
 }
@@ -359,8 +373,8 @@ async function limit({ open, database: { url, observer }, server, seconds }: Set
     const locking = async (): Promise<void> => {
       for (let each = 0; performance.now() < until; each++) {
         await sleep(1_000)
-        await app.provider.lock({ name: `job ${each}`, lockAtMostFor: '1m' }).then(
-          async (lock) => (count.acquired++, lock?.unlock()),
+        await lock(app, `job ${each}`).then(
+          async (acquired) => (count.acquired++, acquired?.unlock()),
           () => count.failed++,
         )
       }
@@ -385,16 +399,11 @@ async function connections({ open, database, server }: Setting): Promise<Finding
   await app.query('select 1')
   await sleep(100)
   const before = await count()
-  const lock = await app.provider.lock({ name: 'one', lockAtMostFor: '1m' })
+  const held = await lock(app, 'one')
   await sleep(1_500)
   const one = (await count()) - before
-  await lock?.unlock()
-  const many = Promise.all(
-    times(500, async (each) => {
-      const acquired = await app.provider.lock({ name: `job ${each}`, lockAtMostFor: '1m' })
-      await acquired?.unlock()
-    }),
-  )
+  await held?.unlock()
+  const many = Promise.all(times(500, (each) => lockAndUnlock(app, `job ${each}`)))
   let most = 0
   let isOver = false
   void many.catch(() => undefined).finally(() => (isOver = true))
@@ -412,7 +421,79 @@ async function connections({ open, database, server }: Setting): Promise<Finding
   }
 }
 
-const SCENARIOS = { flood, bursts, crowd, silent, turn, begin, errors, refused, limit, connections }
+/**
+ * Fifty attempts a second at a lock that is held, or whose row another session keeps locked: how long the app's own queries take
+ * meanwhile, how many sessions were ended, and how many wait on the server.
+ */
+const fiftyAttempts =
+  (row: 'held' | 'locked') =>
+  async ({ open, database: { observer }, server, seconds }: Setting): Promise<Finding> => {
+    // Otherwise pg's pool ends sessions itself.
+    const app = await open(undefined, {}, server === 'postgres' ? { idleTimeoutMillis: 0 } : {})
+    const held = await app.provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    if (row === 'locked') await held?.unlock()
+    await Promise.all(times(10, () => app.query('select 1')))
+    const blocker = observer.createQueryRunner()
+    await blocker.startTransaction()
+    if (row === 'locked') await blocker.query(`select * from shedlock where name = 'job' for update`)
+
+    const outcomes = new Outcomes()
+    const took: number[] = []
+    const [seen, alive] = [new Set<string>(), new Set<string>()]
+    let [waiting, unanswered] = [0, 0]
+    const until = performance.now() + seconds * 1_000
+    const every = async (interval: number, step: () => unknown): Promise<void> => {
+      for (let due = performance.now(); due < until; due += interval) {
+        await sleep(Math.max(0, due - performance.now()))
+        await step()
+      }
+    }
+    const attempt = (): void => {
+      void lock(app, 'job')
+        .then((acquired) => (acquired ? 'acquired' : 'held'), codeOf)
+        .then(outcomes.add)
+    }
+    const ask = (): void => {
+      const began = performance.now()
+      unanswered++
+      void app
+        .query('select 1')
+        .then(() => took.push(performance.now() - began))
+        .catch(() => outcomes.add('select 1 failed'))
+        .finally(() => unanswered--)
+    }
+    const countWaiting = async (): Promise<number> => (await idsOf(observer, SESSIONS[server].waiting)).length
+    const watch = async (): Promise<void> => {
+      alive.clear()
+      for (const id of await idsOf(observer, SESSIONS[server].all)) {
+        seen.add(id)
+        alive.add(id)
+      }
+      waiting = Math.max(waiting, await countWaiting())
+    }
+    await Promise.all([every(20, attempt), every(50, ask), every(250, watch)])
+    const late = unanswered
+    if (row === 'locked') await sleep(6_000)
+    const left = await countWaiting()
+    await blocker.rollbackTransaction()
+    await blocker.release()
+    await Promise.race([app.provider.drain('5s'), sleep(10_000)])
+    await closeInTime(app)
+    const [p50, p99] = [quantile(took, 0.5), quantile(took, 0.99)]
+    return {
+      isKept: outcomes.of('acquired') + outcomes.of('select 1 failed') + left === 0,
+      what: `${outcomes.text}; select 1 in ${round(p50)} (p50), ${round(p99)} (p99), ${late} unanswered; sessions ended ${seen.size - alive.size}; waiting at most ${waiting}, in the end ${left}`,
+      figures: { row, p50, p99 },
+    }
+  }
+
+const SCENARIOS = {
+  ...{ flood, bursts, crowd, silent, begin, errors, refused, limit, connections },
+  ended: frozen('ended by the server'),
+  frozen: frozen('silent'),
+  held: fiftyAttempts('held'),
+  locked: fiftyAttempts('locked'),
+}
 type Scenario = keyof typeof SCENARIOS
 
 async function main(args: readonly string[]): Promise<void> {
@@ -420,6 +501,7 @@ async function main(args: readonly string[]): Promise<void> {
     orm: { type: 'string', multiple: true, default: [...ORMS] },
     way: { type: 'string', default: 'own' },
     seconds: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '3' },
     json: { type: 'boolean', default: false },
   })
   const known = Object.keys(SCENARIOS) as Scenario[]
@@ -432,18 +514,16 @@ async function main(args: readonly string[]): Promise<void> {
         const database = await createDatabase(server)
         const open: Setting['open'] = (url = database.url, options = {}, extra = {}) =>
           openApp(orm, server, url, 10, options, extra, way)
-        const finding = await SCENARIOS[scenario]({
-          orm,
-          server,
-          way,
-          database,
-          seconds: number(values.seconds),
-          open,
+        const [seconds, rounds] = [number(values.seconds), number(values.rounds)]
+        const { figures, ...finding } = await SCENARIOS[scenario]({
+          ...{ orm, server, way, database, seconds, rounds, open },
         })
         await database.drop()
         if (!finding.isKept) process.exitCode = 1
         const line = `${scenario}, ${server}, ${orm}, ${way}: ${finding.isKept ? 'kept' : 'BROKEN'}: ${finding.what}`
-        console.log(values.json ? JSON.stringify({ scenario, server, orm, way, ...finding }) : line)
+        console.log(
+          values.json ? JSON.stringify({ scenario, server, orm, way, ...finding, ...figures }) : line,
+        )
       }
   process.exit()
 }

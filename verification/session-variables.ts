@@ -1,14 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { LockError } from '../src/core/errors'
 import { createShedLockMigration } from '../src/typeorm/migration'
 import { typeOrmLockProvider } from '../src/typeorm/typeorm-lock-provider'
 import { observeLockTable } from '../test/conformance/lock-table-observer'
+import { createDatabase, wantedServers, type ServerName } from './own-database'
 
 // Sets each variable of a session that the database's own catalogue lists to other values, as an app may leave it in a pooled
 // connection, and lets that connection acquire, extend and release locks beside a second holder. No setting of a session may
@@ -42,11 +43,10 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   client_encoding: ['SQL_ASCII', 'LATIN1'],
   sql_mode: ['ANSI', 'NO_BACKSLASH_ESCAPES', 'PAD_CHAR_TO_FULL_LENGTH', 'ORACLE', ''],
   journal_mode: ['delete', 'memory', 'off', 'wal'],
-  locking_mode: ['exclusive'],
 }
-/** They apply to the whole process, or to the file for good. */
+/** They apply to the whole process, to the file for good, or keep every other connection out of the file. */
 const OF_THE_PROCESS =
-  /heap_limit|^(encoding|writable_schema|journal_size_limit|page_size|user_version|application_id|schema_version)$/
+  /heap_limit|^(encoding|locking_mode|writable_schema|journal_size_limit|page_size|user_version|application_id|schema_version)$/
 
 function valuesOf({ name, value, type, choices, least }: Variable): string[] {
   const known = VALUES[name.toLowerCase()]
@@ -111,53 +111,36 @@ async function settingsOf(observer: DataSource, dialect: Dialect): Promise<Setti
 
 const bare = (statement: string): Setting => ({ name: statement, value: '', statement })
 
-/** Returns how long the event loop stands still at most, until it is stopped. */
-function watchEventLoop() {
-  let longest = 0
-  let last = performance.now()
-  const timer = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last)
-    last = performance.now()
-  }, 10)
-  return () => {
-    clearInterval(timer)
-    return longest
-  }
-}
-
 type Outcome = 'not settable' | 'no matter' | 'refused' | 'WRONG'
 
-const URLS = {
-  sqlite: '',
-  postgres: process.env['POSTGRES_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres',
-  mariadb: process.env['MARIADB_URL'] ?? 'mysql://root@127.0.0.1:3306/mysql',
-  mysql: process.env['MYSQL_URL'] ?? 'mysql://root@127.0.0.1:3307/mysql',
-}
-type Dialect = keyof typeof URLS
+type Dialect = ServerName | 'sqlite'
 
-/** Creates a database of its own. */
-async function create(dialect: Dialect): Promise<{ options: DataSourceOptions; drop: () => Promise<void> }> {
-  if (dialect === 'sqlite') {
-    const directory = mkdtempSync(join(tmpdir(), 'shedlock-'))
-    const options = { type: 'better-sqlite3', database: join(directory, 'app.db') } as const
-    return { options, drop: () => rm(directory, { recursive: true }) }
+interface OwnDatabase {
+  readonly options: DataSourceOptions
+  readonly observer: DataSource
+  readonly drop: () => Promise<unknown>
+}
+
+/** Creates a database of its own, with a lock table. */
+async function create(dialect: Dialect): Promise<OwnDatabase> {
+  if (dialect !== 'sqlite') {
+    const own = await createDatabase(dialect)
+    const options = { type: dialect, url: own.url.href } as const
+    return { options, observer: own.observer, drop: () => own.drop() }
   }
-  const name = `variables_${randomBytes(6).toString('hex')}`
-  const url = new URL(URLS[dialect])
-  const admin = await new DataSource({ type: dialect, url: url.href }).initialize()
-  await admin.query(`create database ${name}`)
-  url.pathname = `/${name}`
+  const directory = mkdtempSync(join(tmpdir(), 'shedlock-'))
+  const options = { type: 'better-sqlite3', database: join(directory, 'app.db') } as const
+  const migrations = [createShedLockMigration()]
+  const observer = await new DataSource({ ...options, migrations, migrationsRun: true }).initialize()
   const drop = async (): Promise<void> => {
-    await admin.query(`drop database ${name}`)
-    await admin.destroy()
+    await observer.destroy()
+    await rm(directory, { recursive: true })
   }
-  return { options: { type: dialect, url: url.href } as DataSourceOptions, drop }
+  return { options, observer, drop }
 }
 
 async function tryOut(dialect: Dialect): Promise<void> {
-  const { options, drop } = await create(dialect)
-  const migrations = [createShedLockMigration()]
-  const observer = await new DataSource({ ...options, migrations, migrationsRun: true }).initialize()
+  const { options, observer, drop } = await create(dialect)
   const table = observeLockTable(observer, dialect)
   const holder = typeOrmLockProvider(observer, { timeLimit: '30s', ownConnections: 0 })
   const parts = process.argv.slice(2)
@@ -177,7 +160,8 @@ async function tryOut(dialect: Dialect): Promise<void> {
     const wrong: string[] = []
     const refusals = new Set<string>()
     const run = async <T>(what: string, step: () => Promise<T> | undefined): Promise<T | undefined> => {
-      const stop = watchEventLoop()
+      const delay = monitorEventLoopDelay()
+      delay.enable()
       try {
         const silence = sleep(3 * LIMIT, 'silence', { ref: false })
         const result = await Promise.race([step(), silence])
@@ -187,9 +171,9 @@ async function tryOut(dialect: Dialect): Promise<void> {
         if (error instanceof LockError) refusals.add(`${what}: ${error.code}: ${error.message}`)
         else wrong.push(`${what}: ${String(error)}`)
       } finally {
-        const longest = stop()
-        if (longest > LIMIT / 2)
-          wrong.push(`${what}: the event loop stood still for ${Math.round(longest)} ms`)
+        const longest = Math.round(delay.max / 1e6)
+        delay.disable()
+        if (longest > LIMIT / 2) wrong.push(`${what}: the event loop stood still for ${longest} ms`)
       }
       return undefined
     }
@@ -236,14 +220,13 @@ async function tryOut(dialect: Dialect): Promise<void> {
   }
   const variables = new Set(settings.map(({ name }) => name)).size
   console.log(`${dialect}: ${variables} variables, ${settings.length} values:`, Object.fromEntries(counts))
-  await observer.destroy()
   await drop()
 }
 
 async function main(): Promise<void> {
-  const wanted = process.env['BACKENDS']?.split(',') ?? Object.keys(URLS)
-  for (const dialect of (Object.keys(URLS) as Dialect[]).filter((name) => wanted.includes(name)))
-    await tryOut(dialect)
+  const wanted = process.env['BACKENDS']?.split(',') ?? ['sqlite']
+  if (wanted.includes('sqlite')) await tryOut('sqlite')
+  for (const server of wantedServers()) await tryOut(server)
 }
 
 void main()
