@@ -14,6 +14,7 @@ import { writeRedirects } from './redirects.mts'
 import { picturesOfBothSchemes, sizesOfPictures } from './pictures.mts'
 import { searchOptions } from './search.mts'
 import { absolute, siteUrl } from './site-url.mts'
+import { schedulersAsTabs } from './tabs.mts'
 
 const base = siteUrl.pathname
 const api = { text: 'API', link: '/docs/api/' }
@@ -71,6 +72,7 @@ export default defineConfig({
       playgroundForPicture(md)
       headingNamedAbove(md)
       setUpsAsTabs(md)
+      schedulersAsTabs(md)
     },
     anchor: { slugify: slug },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
