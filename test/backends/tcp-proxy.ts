@@ -123,10 +123,6 @@ export class TcpProxy {
     })
   }
 
-  protected stopListening(): void {
-    this.#server.close()
-  }
-
   async listenOn(port: number): Promise<void> {
     await once(this.#server.listen(port, LOCAL), 'listening')
     this.#port = (this.#server.address() as AddressInfo).port

@@ -29,7 +29,7 @@ async function own(dialect: 'postgres' | 'mariadb' | 'mysql'): Promise<OwnServer
         await server.kill()
         await server.start()
       },
-      withReadOnly: (work) => server.behind('read-only', work),
+      withReadOnly: (work) => server.whileReadOnly(work),
       // PostgreSQL shuts down when it has no room for its log.
       ...withDiskFull(server.directory, () => server.revive()),
     },

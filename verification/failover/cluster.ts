@@ -5,11 +5,7 @@ import type { TcpProxy } from '../../test/backends/tcp-proxy'
  * Injects a fault and resolves when the cluster is whole again. Meanwhile it calls `reachable` when new connections to an address, or
  * to any address if none is given, lead to a server on which locks can be acquired.
  */
-export type Fault = (
-  reachable: (address?: TcpProxy) => void,
-  /** Sets to which address of this machine the processes' host name leads. */
-  nameLeadsTo: (host: string) => void,
-) => Promise<void>
+export type Fault = (reachable: (address?: TcpProxy) => void) => Promise<void>
 
 /** Several servers that replicate one database, behind one or more virtual addresses. */
 export interface Cluster {

@@ -7,7 +7,7 @@ import { JOBS, MINUTE } from '../workers/jobs'
 import { Random } from '../workers/random'
 import { beginPeriod, monotonic, type LockEvent, type Segment } from '../history/events'
 import { oneOf } from '../options'
-import { clientOptions, type Settings } from './client'
+import { clientOptions } from './client'
 import type { Cluster } from './cluster'
 
 export interface RunOptions {
@@ -16,11 +16,10 @@ export interface RunOptions {
   /** The faults to inject, in this order. If empty, all that the cluster has. */
   readonly faults: readonly string[]
   readonly orms: readonly Orm[]
-  readonly settings: Settings
-  /** In milliseconds, how long to wait until every process has an answer. */
-  readonly patience: number
 }
 
+/** In milliseconds, how long to wait until every process has an answer. */
+const PATIENCE = 20_000
 /** In milliseconds, by how much the new primary's clock is ahead after the fault of that name. */
 const AHEAD = 2_000
 /** The maximum size of each connection pool. */
@@ -32,7 +31,7 @@ const POOL = 5
  */
 export async function failoverRun(
   cluster: Cluster,
-  { minutes, seed, faults, orms, settings, patience }: RunOptions,
+  { minutes, seed, faults, orms }: RunOptions,
   log: (line: string) => void,
 ): Promise<LockEvent[]> {
   await generateClients()
@@ -40,7 +39,7 @@ export async function failoverRun(
   const { addresses, dialect } = cluster
   const processes = new AppProcesses(seed)
   const start = (place: number, address: number, port: number, orm: Orm): void => {
-    const options = clientOptions({ orm, dialect, port, max: POOL, settings })
+    const options = clientOptions({ orm, dialect, port, max: POOL })
     const work = { kind: 'jobs', jobs: minutes < 3 ? JOBS : [...JOBS, MINUTE] } as const
     const again = (): void => start(place, address, port, orm)
     processes.start({ address, ...options, work }, { place, again })
@@ -51,22 +50,20 @@ export async function failoverRun(
       for (const [index, orm] of orms.entries()) start(address * orms.length + index, address, port, orm)
     await processes.ready()
     const now = monotonic()
-    await settled(processes.current, { since: addresses.map(() => now), patience })
+    await settled(
+      processes.current,
+      addresses.map(() => now),
+    )
   }
   const inflict = async (fault: string): Promise<Segment> => {
     const ended = beginPeriod()
     const reachable = addresses.map(() => Infinity)
     const opened = sum(addresses.map((address) => -address.opened))
-    await cluster.faults[fault]?.(
-      (reached) => {
-        for (const [index, address] of addresses.entries())
-          if (reached === undefined || address === reached) reachable[index] = monotonic()
-      },
-      (host) => {
-        for (const process of processes.current) process.send({ type: 'name leads to', host })
-      },
-    )
-    await settled(processes.current, { since: reachable, patience })
+    await cluster.faults[fault]?.((reached) => {
+      for (const [index, address] of addresses.entries())
+        if (reached === undefined || address === reached) reachable[index] = monotonic()
+    })
+    await settled(processes.current, reachable)
     const connections = {
       opened: opened + sum(addresses.map((address) => address.opened)),
       left: sum(addresses.map(({ open }) => open)),
@@ -113,10 +110,7 @@ function faultsOf(cluster: Cluster, requested: readonly string[]): string[] {
 }
 
 /** Waits until every process has got an answer and one has acquired a lock, or until the harness gives up. */
-async function settled(
-  current: readonly AppProcess[],
-  { since, patience }: { since: readonly number[]; patience: number },
-): Promise<void> {
+async function settled(current: readonly AppProcess[], since: readonly number[]): Promise<void> {
   const has =
     (...outcomes: LockEvent['type'][]) =>
     (process: AppProcess): boolean =>
@@ -125,7 +119,7 @@ async function settled(
         return 'asked' in event && outcomes.includes(event.type) && event.asked >= from
       })
   const isSettled = (): boolean => current.every(has('acquired', 'refused')) && current.some(has('acquired'))
-  for (const end = monotonic() + patience; monotonic() < end && !isSettled();) await sleep(50)
+  for (const end = monotonic() + PATIENCE; monotonic() < end && !isSettled();) await sleep(50)
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)

@@ -119,7 +119,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
       async () => {
         const client = await open(orm, { max: 1 })
         const lock = await client.provider.lock(configuration())
-        await pair.faults['planned switch']?.(ignored, ignored)
+        await pair.faults['planned switch']?.(ignored)
         await lock?.unlock()
         const held = name
         const other = await open(orm)

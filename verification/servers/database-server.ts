@@ -17,13 +17,10 @@ export const createLockTable = (dialect: DialectName): readonly string[] =>
 
 export type Run = (statement: string) => Promise<Record<string, unknown>[]>
 
-/** Statements that put something in the way of the lock's statements, and remove it. */
-type Obstacle = readonly [put: readonly string[], remove: readonly string[]]
-export type Obstacles = Readonly<Record<'row' | 'table' | 'limit' | 'read-only', Obstacle>>
-
 /** A server that the harness starts, with the lock table and its user. */
 export abstract class DatabaseServer extends ServerProcess {
-  abstract readonly obstacles: Obstacles
+  /** Statements that make it read-only, and writable again. */
+  abstract readonly readOnly: readonly [on: readonly string[], off: readonly string[]]
   readonly directory: DataDirectory
   readonly data: string
   #clock: string | undefined
@@ -78,15 +75,13 @@ export abstract class DatabaseServer extends ServerProcess {
     return row?.['value']
   }
 
-  /** Keeps an obstacle in the way until the work is done. */
-  behind(obstacle: keyof Obstacles, work: () => Promise<unknown>): Promise<void> {
-    const [put, remove] = this.obstacles[obstacle]
-    return this.inSession((run) =>
-      around(
-        () => runAll(run, put),
-        work,
-        () => runAll(run, remove),
-      ),
+  /** Accepts no writes until the work is done. */
+  whileReadOnly(work: () => Promise<unknown>): Promise<void> {
+    const [on, off] = this.readOnly
+    return around(
+      () => this.execute(...on),
+      work,
+      () => this.execute(...off),
     )
   }
 }

@@ -1,25 +1,13 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
-import { APP, createLockTable, DatabaseServer, type Obstacles, type Run } from './database-server'
+import { APP, createLockTable, DatabaseServer, type Run } from './database-server'
 import { inFolder, type ServerProgram } from './mysql-programs'
 import { runAs, startAs } from '../../test/backends/server-process'
 
-/** The least number of connections that both servers accept as a limit. */
-export const LEAST_CONNECTIONS = 10
-const CONNECTIONS = 300
-
 /** One server of the MySQL family. */
 export class MySqlServer extends DatabaseServer {
-  readonly obstacles: Obstacles = {
-    row: [['begin', `select * from ${APP}.shedlock for update`], ['rollback']],
-    table: [[`lock tables ${APP}.shedlock write`], ['unlock tables']],
-    limit: [
-      [`set global max_connections = ${LEAST_CONNECTIONS}`],
-      [`set global max_connections = ${CONNECTIONS}`],
-    ],
-    'read-only': [['set global read_only = 1'], ['set global read_only = 0']],
-  }
+  readonly readOnly = [['set global read_only = 1'], ['set global read_only = 0']] as const
   readonly socket = join(this.directory.path, 'socket')
   readonly #empty = join(this.directory.path, 'empty')
 
@@ -43,7 +31,7 @@ export class MySqlServer extends DatabaseServer {
       `--server-id=${port}`,
       `--pid-file=${join(directory.path, 'pid')}`,
       `--log-error=${join(directory.path, 'log')}`,
-      `--max-connections=${CONNECTIONS}`,
+      '--max-connections=300',
       '--bind-address=127.0.0.1',
       '--skip-name-resolve',
       '--innodb-buffer-pool-size=64M',

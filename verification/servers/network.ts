@@ -1,5 +1,4 @@
-import { LOCAL, TcpProxy, type Mishap } from '../../test/backends/tcp-proxy'
-import { swallowConnections, type Swallowing } from './swallow-connections'
+import { TcpProxy, type Mishap } from '../../test/backends/tcp-proxy'
 
 /** The prefix of the owner of every lock that a worker acquires. */
 export const WORKER = 'chaos-worker'
@@ -15,12 +14,11 @@ type Choose = (request: RequestAboutLock) => Mishap
 
 const OWNER = new RegExp(`${WORKER}/[0-9a-f-]{36}`)
 
-/** A network that disturbs what is about a lock, and from which the server can vanish. */
+/** A network that disturbs what is about a lock. */
 export class Network extends TcpProxy {
   readonly #disturbing = new Set<Choose>()
   /** The owners that have occurred in requests. */
   readonly #owners = new Set<string>()
-  #swallowing: Swallowing | undefined
 
   protected override readonly mishapOf = (data: Buffer): Mishap => {
     const request = this.#requestAboutLock(data)
@@ -32,28 +30,6 @@ export class Network extends TcpProxy {
   disturb(choose: Choose): () => void {
     this.#disturbing.add(choose)
     return () => this.#disturbing.delete(choose)
-  }
-
-  /**
-   * Silences existing connections for good, and swallows the first packet of new ones, as if the machine had vanished. When it is
-   * back, connections that are still being opened succeed as soon as they send that packet again.
-   */
-  async vanish(on: boolean): Promise<void> {
-    if (on) {
-      this.silence()
-      this.stopListening()
-      this.#swallowing = await swallowConnections(this.port, LOCAL)
-      return
-    }
-    await this.#swallowing?.stop()
-    this.#swallowing = undefined
-    await this.listenOn(this.port)
-  }
-
-  override async close(): Promise<void> {
-    this.cutAll()
-    await this.#swallowing?.stop()
-    await super.close()
   }
 
   /** Recognises a request by the name of the lock table, or by an owner: the text of a prepared statement is sent only once. */

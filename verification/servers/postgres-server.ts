@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { APP, createLockTable, DatabaseServer, runAll, type Obstacles, type Run } from './database-server'
+import { APP, createLockTable, DatabaseServer, runAll, type Run } from './database-server'
 import { runAs, startAs } from '../../test/backends/server-process'
 
 /** The user that runs PostgreSQL if the harness runs as root, because PostgreSQL refuses to. */
@@ -61,23 +61,16 @@ export async function versionOfPostgres(port: number): Promise<string> {
   return `PostgreSQL ${String(row?.['version'])}`
 }
 
-const ROLLBACK = ['rollback']
-
 export class PostgresServer extends DatabaseServer {
-  readonly obstacles: Obstacles = {
-    row: [['begin', 'select from shedlock for update'], ROLLBACK],
-    table: [['begin', 'lock table shedlock'], ROLLBACK],
-    limit: [[`alter role ${APP} connection limit 0`], [`alter role ${APP} connection limit -1`]],
-    'read-only': [
-      [
-        'alter system set default_transaction_read_only = on',
-        'select pg_reload_conf()',
-        // All sessions have read the setting after a moment.
-        'select pg_sleep(0.2)',
-      ],
-      ['alter system reset default_transaction_read_only', 'select pg_reload_conf()'],
+  readonly readOnly = [
+    [
+      'alter system set default_transaction_read_only = on',
+      'select pg_reload_conf()',
+      // All sessions have read the setting after a moment.
+      'select pg_sleep(0.2)',
     ],
-  }
+    ['alter system reset default_transaction_read_only', 'select pg_reload_conf()'],
+  ] as const
 
   constructor(
     port: number,

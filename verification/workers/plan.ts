@@ -34,12 +34,7 @@ export type MessageToProcess =
   | { readonly type: 'done' }
   /** Occupy this many connections of the pool for this long. */
   | { readonly type: 'exhaust'; readonly connections: number; readonly milliseconds: number }
-  /** Let the database's host name lead to this address. */
-  | { readonly type: 'name leads to'; readonly host: string }
   | { readonly type: 'stop' }
 
 export type MessageFromProcess =
   { readonly type: 'ready' } | { readonly type: 'reached'; readonly phase: Phase }
-
-/** The host name of the database, which only the processes know. */
-export const HOST = 'database.test'

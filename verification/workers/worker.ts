@@ -1,4 +1,3 @@
-import dns from 'node:dns'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LockError } from '../../src/core/errors'
 import { acquisitionOf } from '../../src/core/held-lock'
@@ -20,7 +19,7 @@ import { openClient, type Client } from './client'
 import { originOf, rememberWherePromisesAreMade } from './crash-origin'
 import type { Job } from './jobs'
 import { Phases } from './phases'
-import { HOST, type MessageFromProcess, type MessageToProcess, type Plan } from './plan'
+import type { MessageFromProcess, MessageToProcess, Plan } from './plan'
 import { Random } from './random'
 import { RandomWork } from './random-work'
 
@@ -30,11 +29,6 @@ const plan = JSON.parse(process.argv[2] ?? '') as Plan
 const record = recorder(plan.file, plan.process)
 const random = new Random(plan.seed)
 const stop = new AbortController()
-
-const { lookup } = dns
-let addressOfHost = '127.0.0.1'
-dns.lookup = ((host: string, ...rest: Parameters<typeof lookup> extends [string, ...infer R] ? R : never) =>
-  lookup(host === HOST ? addressOfHost : host, ...rest)) as typeof lookup
 
 function send(message: MessageFromProcess): void {
   process.send?.(message)
@@ -299,7 +293,6 @@ async function main(): Promise<void> {
     if (message.type === 'ambush') phases.lay(message.ambush)
     else if (message.type === 'done') acted?.()
     else if (message.type === 'stop') stop.abort()
-    else if (message.type === 'name leads to') addressOfHost = message.host
     else void opening.then((client) => occupy(client, message.connections, message.milliseconds))
   })
   const client = await opening
