@@ -9,7 +9,7 @@ import {
   type KnownJob,
 } from '../core/internal'
 import { displayedOwner, processOf, whyStuck, type LockRecord, type SqlLockProvider } from '../sql/internal'
-import { page, plainText, type Subject } from './answer'
+import { page, plainText } from './answer'
 import { failureOf } from './locks'
 import { lastRun, link, lockedAt, markup, rowId, until, type Markup, type Part } from './markup'
 
@@ -28,7 +28,8 @@ export interface ActionRequest {
   readonly provider: SqlLockProvider
   /** The name of the provider. */
   readonly source: string
-  readonly subject: Subject
+  readonly title: string | undefined
+  readonly place: string
   readonly action: Action
   readonly name: string
   readonly job: KnownJob
@@ -169,11 +170,11 @@ interface ActionPage {
 
 function actionPage(request: ActionRequest, shown: ActionPage): Response {
   const { status = 200, why, what = 'Not done.', lock, form: typed } = shown
-  const { subject, action, name } = request
+  const { title, place, action, name } = request
   const main = markup`${why && markup`<div class="alert" role="alert"><strong>${what}</strong> ${why}</div>`}
 ${lock && details(lock)}${typed && form(request, lock, typed)}
 <p><a href="${link({})}">All jobs</a></p>`
-  return page({ status, subject, heading: `${action} ${name}`, main })
+  return page({ status, title, places: [place], heading: `${action} ${name}`, main })
 }
 
 /** What is known here of the process that holds a lock. */

@@ -30,24 +30,19 @@ export function plainText(status: number, body: string, headers: object = {}): R
   return answer(status, 'text/plain', `${body}\n`, headers)
 }
 
-/** What a page is about. Shown at the top, so that visitors do not mistake production for staging. */
-export interface Subject {
+interface Page {
+  readonly status: number
+  /** Shown at the top, so that visitors do not mistake production for staging. */
   readonly title: string | undefined
   /** Descriptions of the lock tables. */
   readonly places: readonly string[]
-}
-
-interface Page {
-  readonly status: number
-  readonly subject: Subject
   readonly heading: string
   readonly main: Markup
   /** How often the page shows what is new, in seconds. Default: never. */
   readonly refresh?: number | undefined
 }
 
-export function page({ status, subject, heading, main, refresh }: Page): Response {
-  const { title, places } = subject
+export function page({ status, title, places, heading, main, refresh }: Page): Response {
   const document = markup`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <link rel="icon" href="data:,"><title>${title && `${title}: `}${heading}</title><style>${new Markup(STYLE)}</style>

@@ -1,21 +1,17 @@
 import {
   aBoolean,
   anArray,
-  aDuration,
   aFunction,
-  anObject,
   aString,
   parseJobs,
-  parseLockName,
   parseOptions,
   configurationError,
   optionError,
   type Duration,
   type Job,
-  type KnownJob,
   type OptionParsers,
 } from '../core/internal'
-import type { SqlLockProvider } from '../sql/internal'
+import { parseExpected, type SqlLockProvider } from '../sql/internal'
 import { act, isAction, notDone } from './action'
 import { answer, plainText } from './answer'
 import { refusedHost, visitorOf, type Permission } from './authorization'
@@ -57,13 +53,7 @@ const OPTIONS = {
     anArray(hosts, 'hosts').map((host) => aString(host, 'hosts').toLowerCase()),
   readOnly: aBoolean,
   jobs: parseJobs,
-  overdueAfter: (limits: Readonly<Record<string, Duration>>) =>
-    new Map(
-      Object.entries(anObject(limits, 'overdueAfter')).map(([name, limit]) => [
-        parseLockName(name),
-        aDuration(limit, 'overdueAfter', name),
-      ]),
-    ),
+  overdueAfter: parseExpected,
   title: aString,
 } satisfies OptionParsers<LockPageOptions>
 
@@ -84,8 +74,8 @@ export function lockPage<Host = unknown>(
 ): LockPage<Host> {
   const parsed = parseOptions(options as LockPageOptions, OPTIONS, 'options of the lock page')
   const { hosts, readOnly = true, title } = parsed
-  const jobs = parsed.jobs ?? new Map<string, KnownJob>()
-  const overdueAfter = parsed.overdueAfter ?? new Map<string, number>()
+  const expected = new Map(parsed.overdueAfter)
+  for (const [name, job] of parsed.jobs ?? []) expected.set(name, { ...expected.get(name), job })
   if (!parsed.authorize) throw optionError('authorize', 'a function that decides who may see the lock page')
   const sources = new Map(Object.entries(isProvider(providers) ? { '': providers } : { ...providers }))
   if (sources.size === 0 || ![...sources.values()].every(isProvider))
@@ -94,7 +84,7 @@ export function lockPage<Host = unknown>(
     )
 
   const show = async (request: Request, refreshes: boolean, mayAct: boolean): Promise<Response> => {
-    const overview = await readLocks(sources, { jobs, overdueAfter })
+    const overview = await readLocks(sources, expected)
     if (!wantsJson(request)) return overviewPage(overview, { refreshes, mayAct, title })
     const { failures } = overview
     const locks = overview.jobs.map(({ record, ...job }) => ({ ...job, ...record }))
@@ -126,9 +116,9 @@ export function lockPage<Host = unknown>(
         403,
         'The browser does not say that this page sent the form. Reload the page, and send it again. If that fails, check whether a proxy changes the header Host.',
       )
-    const subject = { title, places: [await placeOf(source, provider)] }
-    const seen = { name, job: jobs.get(name) ?? {}, owner, until }
-    const requested = { provider, source, subject, action, user: visitor.user, ...seen }
+    const place = await placeOf(source, provider)
+    const seen = { name, job: expected.get(name)?.job ?? {}, owner, until }
+    const requested = { provider, source, title, place, action, user: visitor.user, ...seen }
     try {
       return await act(requested, isPost ? await readForm(request) : undefined)
     } catch (error) {

@@ -1,52 +1,29 @@
-import { LockError, warn, type KnownJob } from '../core/internal'
+import { LockError, warn } from '../core/internal'
 import {
   describePlace,
   jobView,
   troubleFirst,
-  type JobView,
+  type Expected,
   type LockRecord,
   type SqlLockProvider,
 } from '../sql/internal'
 
-/** A job as the page shows it. */
-export interface PageJob extends JobView {
-  /** The name of its provider; empty if there is only one. */
-  readonly provider: string
-  /** Whether the app can start it. */
-  readonly canRun: boolean
-}
+/** What the page shows: where the locks were read, every job with the name of its provider, and what could not be read. */
+export type Overview = Awaited<ReturnType<typeof readLocks>>
 
-/** Why the jobs of a provider cannot be shown. */
-interface Failure {
-  readonly provider: string
-  readonly code: string
-  readonly message: string
-}
-
-export interface Overview {
-  /** Where the locks were read. */
-  readonly places: readonly string[]
-  readonly jobs: readonly PageJob[]
-  readonly failures: readonly Failure[]
-}
-
-/** What the app knows. */
-export interface Knowledge {
-  readonly jobs: ReadonlyMap<string, KnownJob>
-  /** In milliseconds. */
-  readonly overdueAfter: ReadonlyMap<string, number>
-}
-
-/** Reads every job of every provider, trouble first. Never rejects. */
+/**
+ * Reads every job of every provider, trouble first. Never rejects.
+ *
+ * @param providers by their names; that of the only one is empty
+ */
 export async function readLocks(
   providers: ReadonlyMap<string, SqlLockProvider>,
-  { jobs: known, overdueAfter }: Knowledge,
-): Promise<Overview> {
-  const failures: Failure[] = []
-  const view = (provider: string, name: string, record?: LockRecord): PageJob => {
-    const job = known.get(name)
-    const expected = { job, overdueAfter: overdueAfter.get(name) }
-    return { provider, ...jobView(name, record, expected), canRun: job?.run !== undefined }
+  expected: ReadonlyMap<string, Expected>,
+) {
+  const failures: { provider: string; code: string; message: string }[] = []
+  const view = (provider: string, name: string, record?: LockRecord) => {
+    const expectedOf = expected.get(name)
+    return { provider, ...jobView(name, record, expectedOf), canRun: expectedOf?.job?.run !== undefined }
   }
   const reading = Array.from(providers, async ([name, provider]) => {
     const records = provider.table.list().catch((error: unknown) => {
@@ -61,7 +38,7 @@ export async function readLocks(
   const names = new Set(jobs.map(({ name }) => name))
   const [first = ''] = providers.keys()
   // If a table could not be read, a lock may be in it, so report no lock as missing.
-  for (const name of failures.length === 0 ? new Set([...overdueAfter.keys(), ...known.keys()]) : [])
+  for (const name of failures.length === 0 ? expected.keys() : [])
     if (!names.has(name)) jobs.push(view(first, name))
   return { places: tables.map(({ place }) => place), jobs: jobs.sort(troubleFirst), failures }
 }

@@ -23,8 +23,7 @@ function escape(part: Part): string {
 
 /** A relative URL of another view of this page, so that the page can be mounted anywhere. */
 export function link(parameters: Readonly<Record<string, string>>): string {
-  const filled = Object.entries(parameters).filter(([, value]) => value !== '')
-  return `?${new URLSearchParams(filled).toString()}`
+  return `?${new URLSearchParams(parameters).toString()}`
 }
 
 /** The fragment of the page's address that leads to a job. */

@@ -1,7 +1,7 @@
 import { displayedOwner, isTrouble, JOB_STATES, summary } from '../sql/internal'
 import { actionsFor, danger, seen } from './action'
 import { page } from './answer'
-import type { Overview, PageJob } from './locks'
+import type { Overview } from './locks'
 import {
   breakable,
   lastRun,
@@ -47,9 +47,10 @@ ${jobs.length > 0 ? [table(jobs, mayAct), FOOTER] : unread.length === 0 && EMPTY
     unread.length === 0
       ? [200, summary(jobs)]
       : [503, unread.length < places.length ? 'Not all jobs can be read' : 'The jobs cannot be read']
-  const subject = { title, places }
-  return page({ status, subject, heading, main, refresh: refreshes ? REFRESH : undefined })
+  return page({ status, title, places, heading, main, refresh: refreshes ? REFRESH : undefined })
 }
+
+type PageJob = Overview['jobs'][number]
 
 const COLUMNS: Readonly<Record<string, (job: PageJob) => Part>> = {
   Job: ({ name, provider }) => [breakable(name), provider && markup` <small>${provider}</small>`],
