@@ -16,19 +16,15 @@ export type Modules = Pick<ModulesContainer, 'values'>
 /** The lock providers of an application by name. The key `undefined` has the default one, the module's `lockProvider`. */
 export type LockProviders = ReadonlyMap<string | undefined, LockProvider>
 
-/** A provider or controller of the application, and its token. */
-interface ApplicationInstance {
-  readonly token: unknown
-  readonly instance: object
-  /** Whether there is one instance for the whole application, rather than one for each request. */
-  readonly isStatic: boolean
-}
-
 /** Advice if @nestjs/core is loaded twice, for which there are two causes. */
 export const ONE_CORE =
   'check whether `npm ls @nestjs/core` lists several versions or folders; if not, start compiled JavaScript, because some TypeScript loaders load it twice'
 
-export function* instancesOf(modules: Modules): Iterable<ApplicationInstance> {
+/**
+ * The providers and controllers of the application, and their tokens. Of a static one there is one instance for the whole application,
+ * rather than one for each request.
+ */
+export function* instancesOf(modules: Modules) {
   for (const { providers, controllers } of modules.values()) {
     for (const [token, wrapper] of [...providers, ...controllers]) {
       const instance: unknown = wrapper.instance
@@ -65,11 +61,10 @@ class LazyLockProvider extends LockProvider {
 
 export function lockProvidersFor(options: ShedLockModuleOptions, modules: Modules): LockProviders {
   const { lockProvider, lockProviders = {} } = options
+  // Only its author knows the class of the client that is found when the application starts.
+  const create = lockProvider as (client: object) => LockProvider
   const first =
-    typeof lockProvider === 'function'
-      ? // Only its author knows the class of the client that is found when the application starts.
-        new LazyLockProvider(() => (lockProvider as (client: object) => LockProvider)(ormClient(modules)))
-      : lockProvider
+    typeof lockProvider === 'function' ? new LazyLockProvider(() => create(ormClient(modules))) : lockProvider
   return new Map([[undefined, first], ...Object.entries(lockProviders)])
 }
 
@@ -79,14 +74,7 @@ const createdOf = (provider: LockProvider): LockProvider =>
 /** What the module uses of a lock provider that keeps its locks in a SQL table. */
 interface Table {
   check(): Promise<readonly { readonly severity: string; readonly message: string }[]>
-  missed(
-    name: string,
-    options: {
-      readonly due: { readonly cronTime: CronTimeLike } | Date
-      readonly atMost: number
-      readonly signal: AbortSignal
-    },
-  ): Promise<Date | undefined>
+  missed(name: string, options: object): Promise<Date | undefined>
 }
 
 export function tableOf(provider: LockProvider | undefined): Table | undefined {
@@ -106,12 +94,10 @@ export async function checkTables(
   logger: Pick<LoggerService, 'error'>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const wrong = new Set<string | undefined>()
   const checks = Array.from(providers, async ([name, registered]) => {
     const whose = name === undefined ? '' : `Lock provider '${name}': `
     const logged = new Set<string>()
     const log = (message: string): void => {
-      wrong.add(name)
       // After a shutdown, errors are those of a client that was closed.
       if (!signal.aborted && !logged.has(message)) logger.error(whose + message)
       logged.add(message)
@@ -126,9 +112,9 @@ export async function checkTables(
       }
     }
     await untilAnswered(check, { atMost: CHECK_AT_MOST, signal }).catch(() => undefined)
+    return logged.size === 0
   })
-  await Promise.all(checks)
-  return wrong.size === 0 && !signal.aborted
+  return !(await Promise.all(checks)).includes(false) && !signal.aborted
 }
 
 /**

@@ -9,8 +9,14 @@ import {
 
 type Method = (this: object, ...args: never[]) => unknown
 
-/** The locks of a class, by the names of their methods. They are kept by the class, because other decorators replace its functions. */
-const LOCKS = Symbol.for('shedlock-orm.locks')
+/** `reflect-metadata`, which Nest loads. */
+const reflect = Reflect as unknown as {
+  defineMetadata(key: symbol, value: unknown, prototype: object, method: PropertyKey): void
+  getOwnMetadata(key: symbol, prototype: object, method: PropertyKey): unknown
+}
+
+/** The metadata of a method with its lock. It is kept by the class, because other decorators replace its functions. */
+const LOCK = Symbol.for('shedlock-orm.lock')
 const DEFAULTS = Symbol.for('shedlock-orm.defaults')
 
 /**
@@ -35,18 +41,14 @@ export function SchedulerLock<This = unknown, Arguments extends unknown[] = neve
         '@SchedulerLock is not on a method, or not a legacy decorator, as those of Nest – put it on a method, on a class use @SchedulerLockDefaults, and set experimentalDecorators.',
       )
     if (typeof descriptor?.value !== 'function' || typeof prototype === 'function')
-      throw notLockableError(key)
+      throw configurationError(
+        `@SchedulerLock cannot lock '${String(key)}' – put it on an instance method, not on a property, an accessor or a static method.`,
+      )
     injectExecutors(prototype)
-    addLock(prototype, key, parsed)
+    reflect.defineMetadata(LOCK, parsed, prototype, key)
     // Change the descriptor in place, because applyDecorators ignores one that a decorator returns.
     descriptor.value = lockedMethod(descriptor.value as Method, key, parsed)
   }
-}
-
-function notLockableError(key: string | symbol): Error {
-  return configurationError(
-    `@SchedulerLock cannot lock '${String(key)}' – put it on an instance method, not on a property, an accessor or a static method.`,
-  )
 }
 
 /** Returns a function that runs the method under its lock, and that keeps the method's name, length and metadata. */
@@ -74,45 +76,16 @@ function lockedMethod(method: Method, key: PropertyKey, options: SchedulerLockOp
   return locked
 }
 
-type Locks = Map<PropertyKey, SchedulerLockOptions>
-
-function addLock(prototype: object, key: PropertyKey, options: SchedulerLockOptions): void {
-  Object.defineProperty(prototype, LOCKS, {
-    value: ownLocks(prototype).set(key, options),
-    configurable: true,
-  })
-}
-
-function ownLocks(prototype: object): Locks {
-  return (ownValue(prototype, LOCKS) as Locks | undefined) ?? new Map<PropertyKey, SchedulerLockOptions>()
-}
-
-function ownValue(target: object, key: PropertyKey): unknown {
-  return Object.getOwnPropertyDescriptor(target, key)?.value
-}
-
 /** Returns the prototypes of an instance; the class itself precedes its superclasses. */
 export function prototypesOf(instance: object): object[] {
   const prototype = Object.getPrototypeOf(instance) as object | null
   return prototype ? [prototype, ...prototypesOf(prototype)] : []
 }
 
-/** Returns the locks of an instance's methods; inherited ones precede those that override them. */
-export function locksOf(instance: object): Locks {
-  return new Map(
-    prototypesOf(instance)
-      .reverse()
-      .flatMap((prototype) => [...ownLocks(prototype)]),
-  )
-}
-
-/** Whether a method is locked, rather than only one that it overrides. */
-export function isLocked(instance: object, key: PropertyKey): boolean {
-  for (const prototype of prototypesOf(instance)) {
-    if (ownLocks(prototype).has(key)) return true
-    if (Object.hasOwn(prototype, key)) return false
-  }
-  return false
+/** Returns the lock of a method; `undefined` if it has none, although it may override a method with a lock. */
+export function lockOf(instance: object, key: PropertyKey): SchedulerLockOptions | undefined {
+  const owner = prototypesOf(instance).find((prototype) => Object.hasOwn(prototype, key))
+  return owner && (reflect.getOwnMetadata(LOCK, owner, key) as SchedulerLockOptions | undefined)
 }
 
 /** Returns a locked method's configuration for an instance: own options over defaults, with durations from functions resolved. */

@@ -9,7 +9,6 @@ import {
 import {
   aDuration,
   type Cancel,
-  type Job,
   parseShutdown,
   parseSlot,
   configurationError,
@@ -32,7 +31,7 @@ import {
 } from './lock-providers'
 import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
 import { moveOutermost } from './outermost-modules'
-import { configurationOf, isLocked, locksOf, prototypesOf } from './scheduler-lock.decorator'
+import { configurationOf, lockOf, prototypesOf } from './scheduler-lock.decorator'
 import type { SchedulerLockOptions } from './scheduler-lock-options'
 import { checkModuleOptions, executorsFor, type ShedLockModuleOptions } from './shed-lock-module-options'
 
@@ -42,13 +41,24 @@ import { checkModuleOptions, executorsFor, type ShedLockModuleOptions } from './
  */
 const CHECK_AFTER = 5_000
 
+/** A method with a lock, of one instance of its class. */
+interface LockedMethod {
+  readonly instance: object
+  readonly key: PropertyKey
+  /** For messages. */
+  readonly title: string
+  readonly configuration: ReturnType<typeof configurationOf>
+  readonly hasSlots: boolean
+  readonly run: () => unknown
+}
+
 /** Checks the locked methods when the application starts, and ends executors and providers when it shuts down. */
 export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly providers: LockProviders
   readonly #logger = new Logger('ShedLock')
   readonly #catchUps: (() => Promise<void>)[] = []
   /** The scheduled methods by what no two of them may share. */
-  readonly #scheduled = new Map<string, { readonly instance: object; readonly key: PropertyKey }>()
+  readonly #scheduled = new Map<string, LockedMethod>()
   #places = ''
   #ended: Promise<void> | undefined
   #cancelCheck: Cancel | undefined
@@ -87,16 +97,11 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     for (const { instance, isStatic } of instancesOf(this.modules))
       unlessUnresolved(instance, () => {
         if (!types.isProxy(instance)) this.executors.slots?.findScheduler(instance)
-        for (const [key, lock] of locksOf(instance)) {
-          this.#check(instance, key, lock)
-          if (isStatic && isLocked(instance, key)) {
-            this.#refuseSharedName(instance, key, lock)
-            if (typeof lock.name === 'string') this.executors.jobs[lock.name] = this.#jobOf(instance, key)
-          }
-        }
-        for (const name of methodsOf(instance)) {
-          const decorator = schedulerOf(instance, name)
-          if (decorator && !isLocked(instance, name)) unlocked.set(nameOf(instance, name), decorator)
+        for (const key of methodsOf(instance)) {
+          const lock = lockOf(instance, key)
+          const decorator = schedulerOf(instance, key)
+          if (lock) this.#check(this.#methodOf(instance, key, lock), isStatic)
+          else if (decorator) unlocked.set(nameOf(instance, key), decorator)
         }
       })
     this.#warnOf(unlocked)
@@ -105,28 +110,18 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   /** Starts the runs to catch up, without awaiting them: they must not delay the application's start. */
   onApplicationBootstrap(): void {
     for (const catchUp of this.#catchUps) void catchUp()
-    this.#cancelCheck = time.after(
-      CHECK_AFTER,
-      () => {
-        this.#checkSignals()
-        void this.#checkTables()
-      },
-      false,
-    )
+    this.#cancelCheck = time.after(CHECK_AFTER, () => void this.#checkSurroundings(), false)
   }
 
-  async #checkTables(): Promise<void> {
-    // Instances with other time-zone data may compute other slots.
-    const zones = `Time-zone data: ${process.versions['tz'] ?? 'of the system'}`
-    if (await checkTables(this.providers, this.#logger, this.#shutdown.signal))
-      this.#logger.log(`Locks go to ${this.#places}. ${zones}`)
-  }
-
-  #checkSignals(): void {
+  async #checkSurroundings(): Promise<void> {
     if (isMainThread && process.listenerCount('SIGTERM') === 0)
       this.#logger.warn(
         'Nothing handles SIGTERM, so a deploy interrupts running jobs and leaves their locks held – call app.enableShutdownHooks()',
       )
+    // Instances with other time-zone data may compute other slots.
+    const zones = `Time-zone data: ${process.versions['tz'] ?? 'of the system'}`
+    if (await checkTables(this.providers, this.#logger, this.#shutdown.signal))
+      this.#logger.log(`Locks go to ${this.#places}. ${zones}`)
   }
 
   /** Waits for `shutDown` if @nestjs/core is loaded twice, because nothing then orders the calls of `onModuleDestroy`. */
@@ -160,87 +155,85 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     )
   }
 
-  #jobOf(instance: object, key: PropertyKey): Job {
+  #methodOf(instance: object, key: PropertyKey, lock: SchedulerLockOptions): LockedMethod {
+    const configuration = configurationOf(instance, lock)
+    const { slot } = configuration
+    const { slots } = this.executors
     return {
-      due: this.executors.slots?.dueOf(instance, key),
+      ...{ instance, key, configuration, title: nameOf(instance, key) },
+      hasSlots: slot === undefined ? slots?.hasSlots(instance, key) === true : slot !== false,
       run: () => (instance as Record<PropertyKey, () => unknown>)[key]?.(),
     }
   }
 
-  /** Checks a locked method's configuration with the defaults of the module, and schedules its run to catch up. */
-  #check(instance: object, key: PropertyKey, lock: SchedulerLockOptions): void {
-    const { provider, slot, catchUp, untilSucceeded, ...configuration } = configurationOf(instance, lock)
-    const { name } = configuration
-    const { slots } = this.executors
-    const hasSlots = this.#hasSlots(instance, key, slot)
+  /** Checks a method's configuration with the defaults of the module, and schedules its run to catch up. */
+  #check(method: LockedMethod, isStatic: boolean): void {
+    const { instance, key, configuration, title, hasSlots, run } = method
+    const { provider, slot: _, catchUp, untilSucceeded, ...others } = configuration
+    const { name } = others
+    const fixedName = typeof name === 'string' ? name : undefined
     const option = untilSucceeded ? 'untilSucceeded' : catchUp !== undefined ? 'catchUp' : undefined
-    // A method without a lock may override this one, and need no slots.
-    if (option && !hasSlots && isLocked(instance, key))
+    if (option && !hasSlots)
       throw configurationError(
-        `${option} of ${nameOf(instance, key)} needs slots – leave it out, or add a @Cron expression to the method and cronTime to ShedLockModule.forRoot, or set slot.`,
-        typeof name === 'string' ? name : undefined,
+        `${option} of ${title} needs slots – leave it out, or add a @Cron expression to the method and cronTime to ShedLockModule.forRoot, or set slot.`,
+        fixedName,
       )
-    // Warns of a method with neither slots nor lockAtLeastFor, unless a method without a lock overrides it.
-    const checkedSlot = hasSlots || !isLocked(instance, key) ? () => 1 : undefined
-    this.executors
-      .get(provider)
-      .wrap({ ...configuration, untilSucceeded, slot: checkedSlot }, () => undefined)
-    if (catchUp === undefined || !hasSlots || !isLocked(instance, key)) return
-    const lastDue = (): number | undefined => {
-      if (slot) return parseSlot((slot as () => unknown).call(instance) ?? NaN, 'slot')
-      if (slots?.hasScheduler === false)
-        this.#logger.warn(
-          `catchUp of ${nameOf(instance, key)} does nothing, because the application has no scheduler – import ScheduleModule.forRoot(), or set slot`,
-        )
-      // Undefined before its @Cron is due for the first time, and if the scheduler does not run it here.
-      return slots?.isScheduled(instance, key) ? slots.slotOf(instance, key) : undefined
+    // Warns of a method with neither slots nor lockAtLeastFor.
+    const slot = hasSlots ? () => 1 : undefined
+    this.executors.get(provider).wrap({ ...others, untilSucceeded, slot }, () => undefined)
+    if (isStatic && fixedName !== undefined) {
+      this.#refuseSharedName(method, fixedName)
+      this.executors.jobs[fixedName] = { due: this.executors.slots?.dueOf(instance, key), run }
     }
-    const atMost = aDuration(catchUp, 'catchUp')
-    const isMissed = async (): Promise<boolean> => {
-      const last = lastDue()
-      if (last === undefined || time.wall() - last > atMost) return false
-      const table = tableOf(this.providers.get(provider))
-      const lockName = typeof name === 'function' ? name.call(instance) : name
-      const due = slot ? new Date(last) : slots?.dueOf(instance, key)
-      if (!table || !due) return true
-      return (await table.missed(lockName, { due, atMost, signal: this.#shutdown.signal })) !== undefined
-    }
-    const run = async (): Promise<void> => {
-      if (await isMissed()) await (instance as Record<PropertyKey, () => unknown>)[key]?.()
-    }
-    const limits = { atMost, signal: this.#shutdown.signal }
-    this.#catchUps.push(() => this.#catchUp(nameOf(instance, key), untilAnswered(run, limits)))
+    if (catchUp === undefined) return
+    const limits = { atMost: aDuration(catchUp, 'catchUp'), signal: this.#shutdown.signal }
+    this.#catchUps.push(async () => {
+      try {
+        await untilAnswered(async () => (await this.#isMissed(method, limits)) && run(), limits)
+      } catch (error) {
+        // Expected with `onSkip: 'throw'` if an instance ran the method or is running it.
+        if (error instanceof LockError && error.code === 'SKIPPED') return
+        if (this.#shutdown.signal.aborted && isUnanswered(error)) return
+        this.#logger.error(`${title} failed when catching up`, error instanceof Error ? error.stack : error)
+      }
+    })
   }
 
-  /** Waits for the run to catch up. Never rejects. */
-  async #catchUp(name: string, run: Promise<void>): Promise<void> {
-    try {
-      await run
-    } catch (error) {
-      // Expected with `onSkip: 'throw'` if an instance ran the method or is running it.
-      if (error instanceof LockError && error.code === 'SKIPPED') return
-      if (this.#shutdown.signal.aborted && isUnanswered(error)) return
-      this.#logger.error(`${name} failed when catching up`, error instanceof Error ? error.stack : error)
-    }
-  }
-
-  #hasSlots(instance: object, key: PropertyKey, slot: SchedulerLockOptions['slot']): boolean {
-    return slot === undefined ? this.executors.slots?.hasSlots(instance, key) === true : slot !== false
+  /** Whether no instance ran the method for the time at which it was last due, as far as the lock provider knows. */
+  async #isMissed(
+    { instance, key, configuration: { name, provider, slot }, title }: LockedMethod,
+    limits: { readonly atMost: number; readonly signal: AbortSignal },
+  ): Promise<boolean> {
+    const { slots } = this.executors
+    if (!slot && slots?.hasScheduler === false)
+      this.#logger.warn(
+        `catchUp of ${title} does nothing, because the application has no scheduler – import ScheduleModule.forRoot(), or set slot`,
+      )
+    // Undefined before its @Cron is due for the first time, and if the scheduler does not run it here.
+    const last = slot
+      ? parseSlot((slot as () => unknown).call(instance) ?? NaN, 'slot')
+      : slots?.isScheduled(instance, key) && slots.slotOf(instance, key)
+    if (!last || time.wall() - last > limits.atMost) return false
+    const table = tableOf(this.providers.get(provider))
+    const due = slot ? new Date(last) : slots?.dueOf(instance, key)
+    if (!table || !due) return true
+    const lockName = typeof name === 'function' ? name.call(instance) : name
+    return (await table.missed(lockName, { due, ...limits })) !== undefined
   }
 
   /** Refuses a name that another method has too if both are always due together, because one of them would then never run. */
-  #refuseSharedName(instance: object, key: PropertyKey, lock: SchedulerLockOptions): void {
-    const { name, provider, wait, slot } = configurationOf(instance, lock)
+  #refuseSharedName(method: LockedMethod, name: string): void {
+    const { instance, key, configuration, title, hasSlots } = method
+    const { provider, wait } = configuration
     const schedule = scheduleOf(instance, key)
-    if (typeof name !== 'string' || !schedule || (wait !== undefined && !this.#hasSlots(instance, key, slot)))
-      return
+    if (!schedule || (wait !== undefined && !hasSlots)) return
     const id = JSON.stringify([provider, name, schedule])
     const other = this.#scheduled.get(id)
-    this.#scheduled.set(id, { instance, key })
+    this.#scheduled.set(id, method)
     // A class that is provided twice is one job, which the lock rightly runs once.
     if (!other || (other.key === key && prototypesOf(other.instance)[0] === prototypesOf(instance)[0])) return
     throw configurationError(
-      `${nameOf(other.instance, other.key)} and ${nameOf(instance, key)} are due at the same times and share lock '${name}', so one of them would be skipped – give each a name of its own. A method that subclasses inherit can compute it: name() { return \`…-\${this.tenant}\` }.`,
+      `${other.title} and ${title} are due at the same times and share lock '${name}', so one of them would be skipped – give each a name of its own. A method that subclasses inherit can compute it: name() { return \`…-\${this.tenant}\` }.`,
       name,
     )
   }
@@ -276,11 +269,12 @@ function unlessUnresolved(instance: object, examine: () => void): void {
 }
 
 /** Returns the names of all methods of an instance's classes. Getters are not called. */
-function methodsOf(instance: object): Set<string> {
-  const descriptors = prototypesOf(instance).flatMap((each) =>
-    Object.entries(Object.getOwnPropertyDescriptors(each)),
+function methodsOf(instance: object): Set<PropertyKey> {
+  const isMethod = (prototype: object, key: PropertyKey): boolean =>
+    typeof Object.getOwnPropertyDescriptor(prototype, key)?.value === 'function'
+  return new Set(
+    prototypesOf(instance).flatMap((each) => Reflect.ownKeys(each).filter((key) => isMethod(each, key))),
   )
-  return new Set(descriptors.flatMap(([name, { value }]) => (typeof value === 'function' ? [name] : [])))
 }
 
 function nameOf(instance: object, key: PropertyKey): string {

@@ -10,7 +10,6 @@ import {
   configurationError,
   loggingListener,
   LockingTaskExecutor,
-  type LockingTaskExecutorListener,
   type LockingTaskExecutorOptions,
   type LockProvider,
   optionError,
@@ -65,10 +64,21 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
 const OPTIONS = {
   ...EXECUTOR_OPTIONS,
   lockProvider: parseLockProvider,
-  lockProviders: checkLockProviders,
-  cronTime: checkCronTime,
+  lockProviders: (lockProviders: Readonly<Record<string, LockProvider>>, option: string) => {
+    for (const [name, provider] of Object.entries(anObject(lockProviders, option)))
+      parseProvider(provider, `lockProviders.${name} of ShedLockModule`)
+  },
+  cronTime: (cronTime: unknown) => {
+    if (typeof cronTime !== 'function')
+      throw configurationError(
+        "cronTime of ShedLockModule is not a class – pass CronTime from the package 'cron'.",
+      )
+  },
   shutdown: parseShutdown,
-  warnOfUnlockedCrons: checkWarnOfUnlockedCrons,
+  warnOfUnlockedCrons: (value: NonNullable<ShedLockModuleOptions['warnOfUnlockedCrons']>, option: string) => {
+    if (typeof value !== 'object') aBoolean(value, option)
+    else parseOptions(value, { except: checkExcept }, `options of ${option}`)
+  },
   allowInMemory: aBoolean,
 } satisfies OptionParsers<ShedLockModuleOptions>
 
@@ -83,48 +93,25 @@ function parseLockProvider<Value>(lockProvider: Value): Value {
   return parseProvider(lockProvider, 'lockProvider of ShedLockModule')
 }
 
-function checkLockProviders(lockProviders: Readonly<Record<string, LockProvider>>, option: string): void {
-  for (const [name, provider] of Object.entries(anObject(lockProviders, option)))
-    parseProvider(provider, `lockProviders.${name} of ShedLockModule`)
-}
-
-function checkCronTime(cronTime: unknown): void {
-  if (typeof cronTime !== 'function')
-    throw configurationError(
-      "cronTime of ShedLockModule is not a class – pass CronTime from the package 'cron'.",
-    )
-}
-
-function checkWarnOfUnlockedCrons(
-  warnOfUnlockedCrons: boolean | { readonly except: readonly string[] },
-  option: string,
-): void {
-  if (typeof warnOfUnlockedCrons === 'object')
-    parseOptions(warnOfUnlockedCrons, { except: checkExcept }, `options of ${option}`)
-  else aBoolean(warnOfUnlockedCrons, option)
-}
-
 function checkExcept(except: unknown, option: string): void {
   if (!Array.isArray(except) || !except.every((method) => typeof method === 'string'))
     throw optionError(`${option} of warnOfUnlockedCrons`, "an array of method names, such as ['Cache.clear']")
 }
 
-/** Without `onLockFailed`, because `@nestjs/schedule` and Nest's exception filters log what a call rejects with. */
-function defaultListeners(): readonly LockingTaskExecutorListener[] {
-  const { onLockFailed: _, ...listener } = loggingListener(new Logger('ShedLock'))
-  return [listener]
-}
-
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function executorsFor(
-  { defaultLockAtMostFor, defaultLockAtLeastFor, listeners = defaultListeners() }: ShedLockModuleOptions,
+  options: ShedLockModuleOptions,
   providers: ReadonlyMap<string | undefined, LockProvider>,
 ): ReadonlyMap<string | undefined, LockingTaskExecutor> {
-  const options = { defaultLockAtMostFor, defaultLockAtLeastFor, listeners } satisfies Record<
+  const { defaultLockAtMostFor, defaultLockAtLeastFor } = options
+  // `@nestjs/schedule` and Nest's exception filters log what a call rejects with.
+  const { onLockFailed: _, ...logging } = loggingListener(new Logger('ShedLock'))
+  const { listeners = [logging] } = options
+  const executorOptions = { defaultLockAtMostFor, defaultLockAtLeastFor, listeners } satisfies Record<
     keyof LockingTaskExecutorOptions,
     unknown
   >
   return new Map(
-    Array.from(providers, ([name, provider]) => [name, new LockingTaskExecutor(provider, options)]),
+    Array.from(providers, ([name, provider]) => [name, new LockingTaskExecutor(provider, executorOptions)]),
   )
 }
