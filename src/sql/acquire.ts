@@ -11,17 +11,10 @@ import {
   type LockSql,
   type Update,
 } from './expressions'
-import type { Attempt } from './calls'
-import { uncountedError } from './database-errors'
-import { LostRace } from './failures'
-import { COLUMN, readNumber, readText, readWord } from './results'
-import type { SqlRow } from './session'
-import { raw, sql, type Sql, type SqlValues } from './sql'
+import { COLUMN } from './results'
+import { raw, sql, type Sql } from './sql'
 
 // The steps to a lock, and the statements from which the dialects compose them.
-
-/** The outcome of an attempt to acquire a lock. */
-export type AcquireOutcome = 'acquired' | 'held' | 'already-run' | 'slot-too-far-ahead'
 
 /**
  * One statement on the way to a lock, and what its result means:
@@ -35,51 +28,6 @@ export type AcquireOutcome = 'acquired' | 'held' | 'already-run' | 'slot-too-far
 export interface AcquireStep {
   readonly answer: 'refusal' | 'acquired' | 'acquired or held' | 'outcome' | 'outcome of a row'
   readonly statement: Sql
-}
-
-/** What a step may return; `free` decides nothing. */
-const OUTCOMES: Readonly<Record<AcquireOutcome | 'free', true>> = {
-  free: true,
-  acquired: true,
-  held: true,
-  'already-run': true,
-  'slot-too-far-ahead': true,
-}
-
-/** The outcome of a step; and the row of the holder, or the clock that the slot is too far ahead of, if the step read it. */
-export interface StepResult {
-  readonly outcome: AcquireOutcome
-  readonly row?: SqlRow | undefined
-}
-
-/** Runs one step. @returns `undefined` if it decides nothing, so that the next step must be tried */
-export async function runStep(
-  { answer, statement }: AcquireStep,
-  values: SqlValues,
-  attempt: Attempt,
-): Promise<StepResult | undefined> {
-  if (answer === 'acquired' || answer === 'acquired or held') {
-    const changed = await attempt.changes(statement, values)
-    if (changed > 0) return { outcome: 'acquired' }
-    return answer === 'acquired' ? undefined : { outcome: 'held' }
-  }
-  const [row] = await attempt.query(statement, values)
-  // A trigger may have returned the first rows.
-  if (answer === 'outcome' && row?.[COLUMN.outcome] === undefined) throw uncountedError(attempt.lockName)
-  if (!row) return undefined
-  // A write that was sent twice has acquired the row, so the next one acquires it again.
-  if (readText(row, COLUMN.owner) === values['lockedBy']) return undefined
-  const outcome = outcomeIn(row)
-  if (outcome === 'acquired') attempt.hasWritten = true
-  if (outcome === 'free' && answer !== 'refusal') throw new LostRace()
-  return outcome === 'free' || outcome === undefined ? undefined : { outcome, row }
-}
-
-/** Reads the outcome. The row of a holder has none, but the end of its lease. */
-function outcomeIn(row: SqlRow): AcquireOutcome | 'free' | undefined {
-  if (row[COLUMN.outcome] === null) return undefined
-  if (row[COLUMN.outcome] !== undefined) return readWord(row, COLUMN.outcome, OUTCOMES)
-  return readNumber(row, COLUMN.lockUntil) === undefined ? 'free' : 'held'
 }
 
 /**

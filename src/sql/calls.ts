@@ -9,7 +9,7 @@ import {
   type ErrorCodes,
   type Handling,
 } from './failures'
-import type { Pool } from './pool'
+import type { ClientState } from './client-state'
 import type { Turn } from './session-pool'
 import { COLUMN, readFlag, readNumber } from './results'
 import { DriverError, type SqlClient, type SqlRow, type SqlSession, type StatementResult } from './session'
@@ -25,10 +25,10 @@ export interface DatabaseCall<T> {
   /** Sends the request once. */
   readonly attempt: (attempt: Attempt) => Promise<T>
   /**
-   * Returns whether it would make no difference now if the request were executed twice. It is then repeated even if it may have been
-   * executed. Default: no.
+   * Returns whether the request may be sent again now although it may have been executed, because it would make no difference if it were
+   * executed twice. Default: no.
    */
-  readonly isHarmless?: () => boolean
+  readonly isRepeatable?: () => boolean
   /** What is left of the lock's lease, in milliseconds; when it is over, the call is useless. */
   readonly leaseLeft?: number
   /** Who goes first if many calls wait for a session. Default: an acquisition. */
@@ -46,7 +46,7 @@ export interface Database {
   readonly dialect: ErrorCodes & Counting
   /** For one call, in milliseconds. */
   readonly timeLimit: number
-  readonly pool: Pool
+  readonly shared: ClientState
   /** How many connections the client may open for locks. */
   readonly ownConnections: number
   /** Names the table among those of all providers. */
@@ -234,7 +234,7 @@ export async function callDatabase<T>(
     if (handling.explains) explanation = result
     if (kind === 'given-up') share.isLast = true
     const isRepeated =
-      handling.repeat === 'always' || (handling.repeat === 'if harmless' && call.isHarmless?.() === true)
+      handling.repeat === 'always' || (handling.repeat === 'if harmless' && call.isRepeatable?.() === true)
     // The server let it wait for what is in the way. An attempt that is cut short there would cost its session.
     share.least = Math.max(share.least, shortest + Math.min(LONGEST_WAIT, waited))
     for (;;) {
@@ -247,7 +247,7 @@ export async function callDatabase<T>(
       }
       await sleep(interval)
       paused += interval
-      if (kind !== 'read-only' || database.pool.takeLeave()) break
+      if (kind !== 'read-only' || database.shared.sessions.takeLeave()) break
       repeat++
     }
   }
@@ -270,8 +270,8 @@ export async function attemptWithin<T>(
   deadline: Deadline,
   { least, isLast, keepsAlive }: Share,
 ): Promise<T | Failure> {
-  const { client, dialect, pool, ownConnections: most } = database
-  const { sessions } = pool
+  const { client, dialect, ownConnections: most } = database
+  const { sessions } = database.shared
   const { lockName, precedence = 'acquisition' } = call
   const turn: Turn = { client, most, precedence, deadline }
   const begins = sessions.beginTurn(turn)
@@ -289,15 +289,15 @@ export async function attemptWithin<T>(
   }
   const attempt = new Attempt(client, dialect, lockName, sessions.connect.bind(sessions, turn))
   const row = `${database.tableKey} ${lockName}`
-  const takeSilentEnd = (): boolean => pool.takeSilentEnd(row)
+  const takeSilentEnd = (): boolean => sessions.takeSilentEnd(row)
   const begun = time.now()
   const work = async (): Promise<T | Failure> => {
     let isConflict = false
     try {
       // A statement without an answer may wait for the table on the server. What comes after it must not wait there, too.
-      if (pool.isSilent && (await database.isLockedByOthers(attempt))) throw new LostRace()
+      if (sessions.isSilent && (await database.isLockedByOthers(attempt))) throw new LostRace()
       const value = await call.attempt(attempt)
-      if (attempt.hasWritten) pool.forgive(row)
+      if (attempt.hasWritten) sessions.forgive(row)
       await attempt.giveBack()
       return value
     } catch (error) {
@@ -317,7 +317,7 @@ export async function attemptWithin<T>(
   const late = (): Error => new Error(`no answer within ${Math.round(time.now() - begun)} ms`)
   try {
     return await deadline.wait(answer, late, spare, keepsAlive).catch((error: unknown) => {
-      if (isLast || call.isHarmless?.()) throw error
+      if (isLast || call.isRepeatable?.()) throw error
       return deadline.wait(answer, late, 0, keepsAlive)
     })
   } catch (error) {

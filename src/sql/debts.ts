@@ -1,6 +1,7 @@
 import { inTime, time, type Lease } from '../core/internal'
+import type { ClientState } from './client-state'
 import { Failure } from './failures'
-import type { PendingRelease, Pool } from './pool'
+import type { PendingRelease } from './release-queue'
 
 /** A write that acquires a row, if it arrives. */
 export interface Write {
@@ -25,18 +26,17 @@ export interface Debt {
   readonly release: (limit: number) => Promise<number | Failure>
 }
 
-const FIRST_INTERVAL = 100
 /** How the interval grows while another session has locked the row. */
-const WHILE_BUSY = { growth: 2, longest: 10_000 }
+const WHILE_BUSY = { first: 100, growth: 2, longest: 10_000 }
 /** How the interval grows for a row that was not found. It grows fast, because a late statement usually arrives soon. */
-const UNTIL_FOUND = { growth: 6, longest: 300_000 }
-/** Doubled for each release without an answer, once there are two: how long to wait before one more. In milliseconds. */
-const SEVERAL_SILENT = 30_000
+const UNTIL_FOUND = { first: 100, growth: 6, longest: 300_000 }
+/** How long to wait before one more release after two without an answer; twice as long after each further one. In milliseconds. */
+const AFTER_TWO_SILENT = 120_000
 /** How long before the end of a drain its last attempt ends: a pool that is closed then would wait for its session. */
 const BEFORE_THE_END = 50
 
-function intervalAfter(attempts: number, { growth, longest }: typeof UNTIL_FOUND): number {
-  return time.jittered(Math.min(FIRST_INTERVAL * growth ** attempts, longest))
+function intervalAfter(attempts: number, { first, growth, longest }: typeof UNTIL_FOUND): number {
+  return time.jittered(Math.min(first * growth ** attempts, longest))
 }
 
 /**
@@ -60,13 +60,13 @@ class Settlement implements PendingRelease {
   constructor(
     private readonly debt: Debt,
     private readonly debtors: readonly Debts[],
-    private readonly pool: Pool,
+    private readonly shared: ClientState,
   ) {
     const { write, timeLimit } = debt
     // Do not wait for the write to fail: with a dead connection that may take a quarter of an hour. A drain does not wait at all.
     if (write && write.effect !== 'lost' && debtors.every(({ isOpen }) => isOpen)) this.due += timeLimit
     for (const debtor of debtors) debtor.add(this)
-    pool.add(this)
+    shared.releases.add(this)
     void write?.answered.then(() => {
       if (write.effect === 'nothing') this.drop()
       else this.wake()
@@ -77,11 +77,11 @@ class Settlement implements PendingRelease {
   wake(): void {
     this.due = time.now()
     this.#busy = 0
-    this.pool.schedule()
+    this.shared.releases.schedule()
   }
 
   drop(): void {
-    this.pool.delete(this)
+    this.shared.releases.delete(this)
     for (const debtor of this.debtors) debtor.delete(this)
   }
 
@@ -116,7 +116,7 @@ class Settlement implements PendingRelease {
    */
   #noteSilence(underWay: Promise<unknown>): void {
     this.#silent++
-    if (this.#silent > 1) this.due = time.now() + SEVERAL_SILENT * 2 ** this.#silent
+    if (this.#silent > 1) this.due = time.now() + AFTER_TWO_SILENT * 2 ** (this.#silent - 2)
     void underWay.then(() => {
       this.#silent--
       this.wake()
@@ -138,11 +138,11 @@ export class Debts {
   /** Called when nothing is left. */
   readonly #waiting = new Set<() => void>()
 
-  constructor(private readonly pool: Pool) {}
+  constructor(private readonly shared: ClientState) {}
 
   /** Adds a debt to those of several debtors, unless one of them is closed. */
-  static owe(debt: Debt, debtors: readonly Debts[], pool: Pool): void {
-    if (debtors.every((debtor) => !debtor.#isClosed)) new Settlement(debt, debtors, pool)
+  static owe(debt: Debt, debtors: readonly Debts[], shared: ClientState): void {
+    if (debtors.every((debtor) => !debtor.#isClosed)) new Settlement(debt, debtors, shared)
   }
 
   /** Notes that an acquisition begins. Until it ends, a drain waits for it, because it may leave a debt. */
@@ -181,11 +181,11 @@ export class Debts {
       for (const settlement of this.#settlements) settlement.wake()
       this.#endWaits()
       const late = () => new Error('not settled')
-      await this.pool.hurryDuring(inTime(settled, timeout, late).catch(() => undefined))
+      await this.shared.releases.hurryDuring(inTime(settled, timeout, late).catch(() => undefined))
     }
     this.#isClosed = true
     for (const settlement of this.#settlements) settlement.drop()
-    this.pool.sessions.closeIdle(0)
+    this.shared.sessions.closeIdle(0)
   }
 
   /** Ends the wait of drains if there is nothing left to wait for. */

@@ -52,7 +52,7 @@ export interface Handling {
   readonly repeat: 'always' | 'if harmless' | 'never'
   /** How long to wait before that. `short`: the obstacle is usually gone at once. `growing`: three times, and then more and more rarely. */
   readonly interval: 'short' | 'growing'
-  /** What becomes of the session. `none`: there is none. `end sparingly`: each end makes the app's pool open another one, so only as many as `Pool` allows. */
+  /** What becomes of the session. `none`: there is none. `end sparingly`: each end makes the app's pool open another one, so only as many as `SessionPool` allows. */
   readonly session: 'none' | 'release' | 'end' | 'end sparingly' | 'leave'
   /** Whether it explains why the call failed, even if a later attempt was only cut short by the time limit. */
   readonly explains: boolean

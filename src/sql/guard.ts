@@ -106,10 +106,10 @@ async function expectTransaction(transaction: SqlClient, { table }: LockRow): Pr
  *   deadlock, busy file), the client's own error is passed on, so that code that retries your transactions recognises it.
  */
 export async function guardTransaction(transaction: SqlClient, row: LockRow): Promise<void> {
-  const { table, name: lockName, lockedBy } = row
+  const { table, name: lockName, owner } = row
   recordGuard(row)
   const attempt = new Attempt(transaction, {}, lockName)
-  const values = { name: lockName, lockedBy }
+  const values = { name: lockName, lockedBy: owner }
   try {
     await expectRowLocks(attempt, table)
     const { pin, pinOwn } = table.statements

@@ -10,14 +10,16 @@ import {
   type CheckedLockConfiguration,
   type Refusal,
 } from '../core/internal'
-import { runStep, type StepResult } from './acquire'
+import type { AcquireStep } from './acquire'
 import { attemptWithin, type Attempt, type DatabaseCall } from './calls'
+import { uncountedError } from './database-errors'
 import { Debts, type Write } from './debts'
 import { failureKind, FAILURES, LostRace } from './failures'
 import type { LockTable } from './lock-table'
 import { describeFailure, endedOwner, LOST, type EndedRun } from './owner'
 import { lockHolder, lockRecords } from './records'
-import { COLUMN, readNumber, readTime } from './results'
+import { COLUMN, readNumber, readText, readTime, readWord } from './results'
+import type { SqlRow } from './session'
 import type { LockValues } from './sql'
 
 /**
@@ -25,6 +27,15 @@ import type { LockValues } from './sql'
  * request is sent.
  */
 const CLOCK_STEP = 1
+
+/** What a step may return; `free` decides nothing. */
+const OUTCOMES = ['free', 'acquired', 'held', 'already-run', 'slot-too-far-ahead'] as const
+
+/** The outcome of a step; and the row of the holder, or the clock that the slot is too far ahead of, if the step read it. */
+interface StepResult {
+  readonly outcome: Exclude<(typeof OUTCOMES)[number], 'free'>
+  readonly row?: SqlRow | undefined
+}
 
 /** How to acquire the row. */
 type RowRequest = Pick<CheckedLockConfiguration, 'lockAtMostFor' | 'slot' | 'untilSucceeded'>
@@ -51,7 +62,7 @@ export class LockRow implements Acquisition {
     readonly table: LockTable,
     private readonly debtors: readonly Debts[],
     readonly name: string,
-    readonly lockedBy: string,
+    readonly owner: string,
     private readonly recordMessages = false,
   ) {}
 
@@ -85,7 +96,7 @@ export class LockRow implements Acquisition {
   async extend(lockAtMostFor: number, lockAtLeastFor: number | undefined): Promise<Lease | undefined> {
     const lease = new Lease(lockAtMostFor - CLOCK_STEP)
     this.#longest = Math.max(this.#longest, lockAtMostFor)
-    const values = { name: this.name, lockedBy: this.lockedBy, lockAtMostFor }
+    const values = { name: this.name, lockedBy: this.owner, lockAtMostFor }
     const changed = await this.#callWhileHeld(async (attempt) => {
       await this.#examine(attempt)
       return this.#checked(attempt, await attempt.changes(this.table.statements.extend, values))
@@ -100,8 +111,8 @@ export class LockRow implements Acquisition {
   }
 
   async #readToken(attempt: Attempt): Promise<number | undefined> {
-    const { name, lockedBy, table } = this
-    const [row] = await attempt.query(table.statements.fencingToken, { name, lockedBy })
+    const { name, owner, table } = this
+    const [row] = await attempt.query(table.statements.fencingToken, { name, lockedBy: owner })
     return row && readNumber(row, COLUMN.token)
   }
 
@@ -146,23 +157,23 @@ export class LockRow implements Acquisition {
       await this.table.call({
         lockName: this.name,
         precedence: 'release',
-        isHarmless: () => true,
+        isRepeatable: () => true,
         attempt: release,
       })
     } catch (error) {
       this.#owe(this.#longest, release)
       throw error
     } finally {
-      this.table.pool.sessions.letGo(this)
+      this.table.shared.sessions.letGo(this)
     }
   }
 
   async #acquire({ lockAtMostFor, slot, untilSucceeded }: RowRequest, kind?: 'pause'): Promise<StepResult> {
-    const { name, lockedBy, table, debtors } = this
+    const { name, owner, table, debtors } = this
     for (const debtor of debtors) debtor.begin()
     this.#longest = lockAtMostFor
     // No spread, here or in a release, because it is 60 times as slow in V8. `#acquireAgain` runs rarely enough for it.
-    const values = { name, lockedBy, lockAtMostFor, slot }
+    const values = { name, lockedBy: owner, lockAtMostFor, slot }
     let write: Write | undefined
     let latest: Attempt | undefined
     const attempt = async (current: Attempt): Promise<StepResult> => {
@@ -189,7 +200,7 @@ export class LockRow implements Acquisition {
         if (result?.outcome === 'already-run' && kind === 'pause') break
         if (result?.outcome === 'acquired') {
           this.lease = lease
-          if (!kind && !(current.isGivenUp as boolean)) table.pool.sessions.hold(this)
+          if (!kind && !(current.isGivenUp as boolean)) table.shared.sessions.hold(this)
         }
         if (result) return result
       }
@@ -198,10 +209,10 @@ export class LockRow implements Acquisition {
     const release = async (late: Attempt) => this.#checked(late, await this.#release(late))
     // Reads are repeated. But there is at most one write without an answer for each acquisition, because a second one could arrive
     // after the release, and acquire the row again.
-    const isHarmless = (): boolean =>
+    const isRepeatable = (): boolean =>
       latest?.isConnected === true && (write === undefined || write.effect === 'nothing')
     try {
-      return await table.call({ lockName: name, isHarmless, attempt }, 'right')
+      return await table.call({ lockName: name, isRepeatable, attempt }, 'right')
     } catch (error) {
       if (write && write.effect !== 'nothing') this.#owe(lockAtMostFor + table.timeLimit, release, write)
       throw error
@@ -231,7 +242,7 @@ export class LockRow implements Acquisition {
    */
   #release(attempt: Attempt, run?: EndedRun): Promise<number> {
     const { release, releaseSlot, releaseUnused } = this.table.statements
-    const { name, lockedBy } = this
+    const { name, owner } = this
     const statement = !this.#hasSlot ? release : run ? releaseSlot : releaseUnused
     const keepFor = run?.keepFor ?? 0
     const left = Math.floor(this.lease.left())
@@ -239,8 +250,8 @@ export class LockRow implements Acquisition {
     const unexpired = keepFor > 0 ? Math.max(left - keepFor, 0) : left
     return attempt.changes(statement, {
       name,
-      lockedBy,
-      unlockedBy: endedOwner(lockedBy, run),
+      lockedBy: owner,
+      unlockedBy: endedOwner(owner, run),
       keepFor,
       unexpired,
     })
@@ -249,11 +260,11 @@ export class LockRow implements Acquisition {
   /** Leaves the row to be released in the background. @param longest how long the row may be held */
   #owe(longest: number, attempt: DatabaseCall<number>['attempt'], write?: Write): void {
     const { table, name, debtors } = this
-    const { timeLimit, pool } = table
+    const { timeLimit, shared } = table
     const call: DatabaseCall<number> = { lockName: name, precedence: 'release', attempt }
     const release = (limit: number) =>
       attemptWithin(table, call, new Deadline(limit), { least: 0, isLast: true, keepsAlive: false })
-    Debts.owe({ lease: new Lease(longest), write, timeLimit, release }, debtors, pool)
+    Debts.owe({ lease: new Lease(longest), write, timeLimit, release }, debtors, shared)
   }
 
   /** Limits a call to what is left of the lease, because afterwards it is useless. */
@@ -263,10 +274,40 @@ export class LockRow implements Acquisition {
       lockName: this.name,
       leaseLeft,
       precedence: 'held',
-      isHarmless: () => true,
+      isRepeatable: () => true,
       attempt,
     })
   }
+}
+
+/** Runs one step. @returns `undefined` if it decides nothing, so that the next step must be tried */
+async function runStep(
+  { answer, statement }: AcquireStep,
+  values: LockValues,
+  attempt: Attempt,
+): Promise<StepResult | undefined> {
+  if (answer === 'acquired' || answer === 'acquired or held') {
+    const changed = await attempt.changes(statement, values)
+    if (changed > 0) return { outcome: 'acquired' }
+    return answer === 'acquired' ? undefined : { outcome: 'held' }
+  }
+  const [row] = await attempt.query(statement, values)
+  // A trigger may have returned the first rows.
+  if (answer === 'outcome' && row?.[COLUMN.outcome] === undefined) throw uncountedError(attempt.lockName)
+  if (!row) return undefined
+  // A write that was sent twice has acquired the row, so the next one acquires it again.
+  if (readText(row, COLUMN.owner) === values.lockedBy) return undefined
+  const outcome = outcomeIn(row)
+  if (outcome === 'acquired') attempt.hasWritten = true
+  if (outcome === 'free' && answer !== 'refusal') throw new LostRace()
+  return outcome === 'free' || outcome === undefined ? undefined : { outcome, row }
+}
+
+/** Reads the outcome. The row of a holder has none, but the end of its lease. */
+function outcomeIn(row: SqlRow): (typeof OUTCOMES)[number] | undefined {
+  if (row[COLUMN.outcome] === null) return undefined
+  if (row[COLUMN.outcome] !== undefined) return readWord(row, COLUMN.outcome, OUTCOMES)
+  return readNumber(row, COLUMN.lockUntil) === undefined ? 'free' : 'held'
 }
 
 /** Notes what a statement did that acquires the row if it arrives. */

@@ -2,9 +2,9 @@ import { Deadline, type LockError } from '../core/internal'
 import { callDatabase, type Attempt, type Database, type DatabaseCall } from './calls'
 import { databaseError, IN_TRANSACTION, unchangedError, unfitError } from './database-errors'
 import { LostRace } from './failures'
+import { stateOf, type ClientState } from './client-state'
 import type { Dialect } from './dialect'
 import type { TableSql } from './names'
-import { poolOf, type Pool } from './pool'
 import { DriverError, type SqlClient, type SqlRow } from './session'
 import { parameter, render, type LockValues } from './sql'
 import { lockStatements, type LockStatements } from './statements'
@@ -42,7 +42,7 @@ export interface TableCheck {
  * its schema.
  */
 export class LockTable implements Database {
-  readonly pool: Pool
+  readonly shared: ClientState
   /** `found`: its schema is known; `right`: it has the right columns, too. */
   #known: 'nothing' | 'found' | 'right'
   /** The check that is under way. */
@@ -66,7 +66,7 @@ export class LockTable implements Database {
     readonly timeLimit: number,
     readonly ownConnections: number,
   ) {
-    this.pool = poolOf(client)
+    this.shared = stateOf(client)
     this.#known = this.#unchecked
     this.sql = named
     this.tableKey = render(named.table)
@@ -126,7 +126,7 @@ export class LockTable implements Database {
   /** Finds the table, and checks it. @returns why the lock cannot be kept in this table */
   #check(deadline: Deadline, lockName: string | undefined, cause?: unknown): Promise<LockError | undefined> {
     const attempt = (current: Attempt) => this.#find(current, cause)
-    return callDatabase(this, { lockName, isHarmless: () => true, attempt }, deadline)
+    return callDatabase(this, { lockName, isRepeatable: () => true, attempt }, deadline)
   }
 
   async #find(attempt: Attempt, cause: unknown): Promise<LockError | undefined> {
@@ -169,6 +169,6 @@ export class LockTable implements Database {
   /** Reads rows. Errors name the lock, if the values contain its name. */
   read(which: 'list' | 'find', values: LockValues = {}): Promise<readonly SqlRow[]> {
     const attempt = (current: Attempt) => current.query(this.statements[which], values)
-    return this.call({ lockName: values.name, isHarmless: () => true, attempt })
+    return this.call({ lockName: values.name, isRepeatable: () => true, attempt })
   }
 }

@@ -80,13 +80,9 @@ export function readTime(row: Row, column: Column, whenNull?: number): Date {
 }
 
 /** Reads a column that contains one of these words. */
-export function readWord<Word extends string>(
-  row: Row,
-  column: Column,
-  words: Readonly<Record<Word, unknown>>,
-): Word {
+export function readWord<Word extends string>(row: Row, column: Column, words: readonly Word[]): Word {
   const value = row[column]
-  if (typeof value === 'string' && Object.hasOwn(words, value)) return value as Word
+  if ((words as readonly unknown[]).includes(value)) return value as Word
   throw unknown(column, value)
 }
 

@@ -20,10 +20,32 @@ interface WaitingTurn {
   readonly begin: () => void
 }
 
-/** Of the app's pool, if nothing can be opened. */
-const MOST = 10
-/** As many as are opened while everything that waits can be served in time. */
-const USUAL = 5
+/** A number of times, and one more after each interval. */
+class Allowance {
+  /** How many are used up. Fractions, because they come back continuously. */
+  used = 0
+  #since = time.now()
+
+  /** @param interval in milliseconds */
+  constructor(
+    private readonly most: number,
+    private readonly interval: number,
+  ) {}
+
+  take(): boolean {
+    const now = time.now()
+    this.used = Math.max(0, this.used - (now - this.#since) / this.interval)
+    this.#since = now
+    if (this.used > this.most - 1) return false
+    this.used++
+    return true
+  }
+}
+
+/** How many sessions of the app's pool may be in use, if nothing can be opened. */
+const MOST_OF_POOL = 10
+/** How many connections are opened while everything that waits can be served in time. */
+const USUAL_CONNECTIONS = 5
 /** How many waiting calls are worth one more connection: opening it takes longer than a lock. */
 const WORTH_A_CONNECTION = 4
 /** In milliseconds: longer than the pause between two locks of one job, and shorter than anything in between forgets a connection. */
@@ -45,6 +67,16 @@ const LONG_WAIT = 500
  *
  * Calls that keep a lock go first. The others go in the order of their deadlines, but a release as if it had been called a fifth of its
  * time limit earlier: it does not wait behind later acquisitions, and those that are about to run out of time do not wait behind it.
+ *
+ * Each session that is ended makes a pool open another one. So there are limits:
+ *
+ * - If it gave no answer: twenty, and one more every five minutes. A server that is alive but blocked, for example by a synchronous
+ *   standby that is down, keeps a session for each of them, and may have room for only a hundred. Ten for each row, because somebody
+ *   may have locked that row, so that the others are left for connections that are silent.
+ * - If its server accepts no writes: the repeats of calls, which are six, and then one more every 1.25 seconds. First attempts and
+ *   releases in the background are not counted.
+ *
+ * As soon as a write changes a row, the past is forgiven.
  */
 export class SessionPool {
   readonly #turns = new Set<Turn>()
@@ -52,12 +84,15 @@ export class SessionPool {
   /** The last one was used last. */
   readonly #idle: PooledSession[] = []
   /** How many connections of our own are open, or being opened. */
-  #open = 0
+  #connections = 0
   /** How long a turn takes, in milliseconds: the average, in which the last ones count most. */
   #turnTakes = 0
   #isWaitingForLocks = false
   #refusedUntil = 0
-  readonly #held = new Set<{ readonly lease: Lease }>()
+  readonly #heldLocks = new Set<{ readonly lease: Lease }>()
+  readonly #silent = new Allowance(20, 300_000)
+  readonly #readOnly = new Allowance(6, 1_250)
+  readonly #silentOfRow = new Map<string, number>()
   #cancelTimer: Cancel | undefined
 
   /** Lets an attempt begin: at once, or when the promise resolves. Call `endTurn` for each. */
@@ -107,17 +142,17 @@ export class SessionPool {
   #hasRoom(turn: Turn): boolean {
     const turns = this.#turns.size
     // While they wait on the server, as MySQL's do for a locked table, leave the app the other half of a usual pool.
-    if (!this.#mayOpen(turn)) return turns < (this.#isWaitingForLocks ? USUAL : MOST)
-    if (turns === 0 || turns < this.#open) return true
+    if (!this.#canOpen(turn)) return turns < (this.#isWaitingForLocks ? USUAL_CONNECTIONS : MOST_OF_POOL)
+    if (turns === 0 || turns < this.#connections) return true
     if (turns >= turn.most) return false
     if (turn.precedence === 'held') return true
     const { length } = this.#waiting
-    return turns < USUAL
+    return turns < USUAL_CONNECTIONS
       ? length > WORTH_A_CONNECTION * turns
       : (length * this.#turnTakes) / turns > turn.deadline.limit / 2
   }
 
-  #mayOpen({ client, most }: Turn): boolean {
+  #canOpen({ client, most }: Turn): boolean {
     return (
       client.open !== undefined && most > 0 && (this.#refusedUntil === 0 || time.now() >= this.#refusedUntil)
     )
@@ -137,8 +172,8 @@ export class SessionPool {
       void idle.close()
     }
     let why: unknown = new DriverError(undefined, 'timeout: all connections of the locks are in use', false)
-    if (this.#mayOpen(turn) && this.#open < most) {
-      this.#open++
+    if (this.#canOpen(turn) && this.#connections < most) {
+      this.#connections++
       const began = time.now()
       try {
         const session = await client.open?.()
@@ -146,7 +181,7 @@ export class SessionPool {
         this.#turnTakes ||= (time.now() - began) / 2
         if (session) return new PooledSession(session, true, source, this.#giveBack, this.#closed)
       } catch (error) {
-        this.#open--
+        this.#connections--
         if (error instanceof LockError) throw error
         why = error
         const { code, lasts } = error instanceof DriverError ? error : { code: undefined, lasts: false }
@@ -181,13 +216,37 @@ export class SessionPool {
     this.#refusedUntil = 0
   }
 
+  /** Whether a session gave no answer, and no write has succeeded since. */
+  get isSilent(): boolean {
+    return this.#silent.used > 0
+  }
+
+  /** Counts a session that gave no answer to a statement for this row. @returns whether it may be ended */
+  takeSilentEnd(row: string): boolean {
+    const ofRow = this.#silentOfRow.get(row) ?? 0
+    if (ofRow >= 10 || !this.#silent.take()) return false
+    this.#silentOfRow.set(row, ofRow + 1)
+    return true
+  }
+
+  /** Returns whether a call may be repeated on a server that accepted no writes, which costs one more session. */
+  takeLeave(): boolean {
+    return this.#readOnly.take()
+  }
+
+  /** Notes that a write has changed this row. */
+  forgive(row: string): void {
+    this.#silent.used = this.#readOnly.used = 0
+    this.#silentOfRow.delete(row)
+  }
+
   /** Keeps a connection open while this lock is held. Call it before its attempt gives the session back. */
   hold(lock: { readonly lease: Lease }): void {
-    this.#held.add(lock)
+    this.#heldLocks.add(lock)
   }
 
   letGo(lock: { readonly lease: Lease }): void {
-    this.#held.delete(lock)
+    this.#heldLocks.delete(lock)
     // The app needs its own.
     if (this.#idle[0]?.isOwn === false) this.closeIdle()
   }
@@ -196,8 +255,8 @@ export class SessionPool {
   closeIdle(least = IDLE): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
-    for (const lock of this.#held) if (lock.lease.remaining() === 0) this.#held.delete(lock)
-    const kept = this.#held.size > 0 ? 1 : 0
+    for (const lock of this.#heldLocks) if (lock.lease.remaining() === 0) this.#heldLocks.delete(lock)
+    const kept = this.#heldLocks.size > 0 ? 1 : 0
     for (let [oldest] = this.#idle; oldest; [oldest] = this.#idle) {
       const left = oldest.isOwn ? oldest.since + least - time.now() : 0
       if (left > 0 || this.#idle.length <= kept) {
@@ -218,7 +277,7 @@ export class SessionPool {
   }
 
   readonly #closed = (): void => {
-    this.#open--
+    this.#connections--
     this.#next()
   }
 }

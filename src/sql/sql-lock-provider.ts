@@ -78,7 +78,7 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
  *   - it found nothing, and the write is known to have been answered, or
  *   - the lease would be over, so the row has expired by itself.
  * If the late answer says that the row was not acquired, nothing is sent at all. All providers of one client of the app share a
- * `Pool`: it sends one such release at a time, and waits longer and longer while the database is silent.
+ * `ReleaseQueue`: it sends one such release at a time, and waits longer and longer while the database is silent.
  *
  * Run. `HeldLock` (core) is the lock as its task sees it. Its signal aborts when the lease is over on the holder's monotonic clock.
  *
@@ -97,7 +97,7 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
  * the next one. An executor drains its own debts at its shutdown, and the provider those of all callers.
  *
  * A read-only server. A standby, or a former primary, is recognised by an error, or by a column of the read. Its session is ended, so
- * that the pool opens another one, and the call is repeated, but only as often as the pool allows.
+ * that the pool opens another one, and the call is repeated, but only as often as the `SessionPool` allows.
  */
 
 /**
@@ -162,7 +162,7 @@ export class SqlLockProvider extends LockProvider {
       Math.min(timeLimit, LONGEST_TIMEOUT),
       ownConnections,
     )
-    this.#debts = new Debts(this.#table.pool)
+    this.#debts = new Debts(this.#table.shared)
     this.table = new TableOperations(this.#table, known, lockedBy, (name, owner) =>
       this.#row(name, [], owner),
     )
@@ -179,10 +179,10 @@ export class SqlLockProvider extends LockProvider {
 
   /** Returns the part of this provider that an executor uses, whose `drain` ends only what that executor has begun. */
   override forCaller(): Pick<LockProvider, 'acquire' | 'drain'> {
-    let debts = new Debts(this.#table.pool)
+    let debts = new Debts(this.#table.shared)
     return {
       acquire: (configuration) => {
-        if (!debts.isOpen) debts = new Debts(this.#table.pool)
+        if (!debts.isOpen) debts = new Debts(this.#table.shared)
         return this.#row(configuration.name, [debts]).acquire(configuration)
       },
       drain: async (timeout = '10s') => debts.drain(aDuration(timeout, 'timeout')),
@@ -192,7 +192,7 @@ export class SqlLockProvider extends LockProvider {
   /** @param callers the debts of one caller, besides those of all of them */
   #row(name: string, callers: readonly Debts[] = [], lockedBy = this.#lockedBy): LockRow {
     // A drain is final, so what is acquired after it has begun belongs to the next one.
-    if (!this.#debts.isOpen) this.#debts = new Debts(this.#table.pool)
+    if (!this.#debts.isOpen) this.#debts = new Debts(this.#table.shared)
     const debtors = [...callers, this.#debts]
     return new LockRow(this.#table, debtors, name, newOwner(lockedBy), this.#recordMessages)
   }

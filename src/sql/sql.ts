@@ -4,6 +4,7 @@ export type SqlValues = Readonly<Record<string, string | number | null | undefin
 /** The values that the statements of this package refer to. */
 export type LockValues = Readonly<{
   name?: string
+  /** The owner of one acquisition. */
   lockedBy?: string
   /** In milliseconds. */
   lockAtMostFor?: number

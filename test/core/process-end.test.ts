@@ -26,14 +26,14 @@ it('a release in the background that is never answered does not keep its process
   const script = `
     const { Lease } = require('./src/core/internal')
     const { Debts } = require('./src/sql/debts')
-    const { poolOf } = require('./src/sql/pool')
+    const { stateOf } = require('./src/sql/client-state')
     const untilSent = setInterval(() => {}, 1_000)
     const release = () => {
       clearInterval(untilSent)
       console.log('sent')
       return new Promise(() => {})
     }
-    const pool = poolOf({})
-    Debts.owe({ release, lease: new Lease(3_600_000), timeLimit: 1_000 }, [new Debts(pool)], pool)`
+    const shared = stateOf({})
+    Debts.owe({ release, lease: new Lease(3_600_000), timeLimit: 1_000 }, [new Debts(shared)], shared)`
   expect(await lastLineOf(script)).toBe('sent')
 })

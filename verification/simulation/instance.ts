@@ -107,9 +107,9 @@ export class Instance extends LockProvider {
   }
 
   #watch(acquisition: LockRow, asked: number): void {
-    const { name, lockedBy } = acquisition
+    const { name, owner } = acquisition
     const { world } = this.process
-    const handle = this.witness.acquired(name, lockedBy, this.process, asked, {
+    const handle = this.witness.acquired(name, owner, this.process, asked, {
       remaining: () => acquisition.lease.remaining(),
     })
     this.acquired++

@@ -30,9 +30,9 @@ const putBack: readonly Break[] = [
   {
     breaks: 'a busy database is reported as held',
     file: 'src/sql/lock-row.ts',
-    find: "return await table.call({ lockName: name, isHarmless, attempt }, 'right')",
+    find: "return await table.call({ lockName: name, isRepeatable, attempt }, 'right')",
     replace:
-      "const orHeld = (each: Attempt): Promise<StepResult> =>\n        attempt(each).catch((error: unknown) => {\n          if (error instanceof LostRace || failureKind(table.dialect, error) !== 'conflict') throw error\n          return { outcome: 'held' }\n        })\n      return await table.call({ lockName: name, isHarmless, attempt: orHeld }, 'right')",
+      "const orHeld = (each: Attempt): Promise<StepResult> =>\n        attempt(each).catch((error: unknown) => {\n          if (error instanceof LostRace || failureKind(table.dialect, error) !== 'conflict') throw error\n          return { outcome: 'held' }\n        })\n      return await table.call({ lockName: name, isRepeatable, attempt: orHeld }, 'right')",
   },
   {
     breaks: 'an unused lock does not release its slot if its lease is over',

@@ -179,7 +179,7 @@ export class Work {
       try {
         const acquisition = acquisitionOf(lock) as LockRow
         await guardTransaction(inTransaction, acquisition)
-        transaction.guarded.set(this.name, acquisition.lockedBy)
+        transaction.guarded.set(this.name, acquisition.owner)
         await process.sleep(process.random.next() * plan.latency * 4)
         process.world.trace(process.name, `commits under ${this.name}`)
         database.end(transaction, 'commit')

@@ -44,8 +44,11 @@ async function work(order: InstanceOrder, dataSource: DataSource): Promise<void>
 
   /** Returns the owner in the row. */
   const ownerOf = (lock: core.ActiveLock): string => {
-    const { lockedBy, row } = acquisitionOf(lock) as Partial<LockRow> & { row?: { lockedBy: string } }
-    return String(lockedBy ?? row?.lockedBy)
+    // Older versions call it otherwise.
+    const { owner, lockedBy, row } = acquisitionOf(lock) as Partial<LockRow & { lockedBy: string }> & {
+      row?: { lockedBy: string }
+    }
+    return String(owner ?? lockedBy ?? row?.lockedBy)
   }
   const acquired = (asked: number, configuration: Configuration, lock: core.ActiveLock): string => {
     const { name, lockAtMostFor, lockAtLeastFor, slot } = configuration

@@ -76,7 +76,7 @@ class Witness extends LockProvider {
       }
       // A lock whose lease is over when the answer arrives is not given to the caller, so it is not recorded.
       else if (acquired.lease.remaining() > 0) {
-        const run = (acquired as LockRow).lockedBy
+        const run = (acquired as LockRow).owner
         record({
           ...{ type: 'acquired', at, asked, name, lockAtMostFor },
           ...{ run, until: at + acquired.lease.remaining(), notBefore: asked + lockAtLeastFor },
@@ -122,7 +122,7 @@ const listener: LockingTaskExecutorListener = {
 }
 
 function hold(name: string, lock: ActiveLock): string {
-  const run = (acquisitionOf(lock) as LockRow).lockedBy
+  const run = (acquisitionOf(lock) as LockRow).owner
   held.set(name, { run, lock })
   return run
 }

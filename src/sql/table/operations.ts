@@ -121,7 +121,7 @@ export class TableOperations {
       ...(await readPlace(current, this.#dialect, sql)),
       ...(server !== undefined && { server }),
     })
-    return this.#table.call({ isHarmless: () => true, attempt }, 'nothing')
+    return this.#table.call({ isRepeatable: () => true, attempt }, 'nothing')
   }
 
   /** @internal Opens a session for questions about the server. */

@@ -1,0 +1,81 @@
+import { time, type Cancel } from '../core/internal'
+
+/** A release in the background that waits for its turn. */
+export interface PendingRelease {
+  /** When it is due, on the monotonic clock. */
+  readonly due: number
+  /** Sends it. @returns whether the database answered */
+  send(): Promise<boolean>
+  /** Drops it, because there are too many. */
+  drop(): void
+}
+
+/** How long all releases wait after the database gave no answer: at first, and at the longest, in milliseconds. */
+const SHORTEST_INTERVAL = 100
+const LONGEST_INTERVAL = 30_000
+/** While a drain waits. */
+const LONGEST_IN_A_DRAIN = 1_000
+/** When there are more than this, the oldest release is dropped, and its row expires. */
+const MOST_RELEASES = 1_000
+
+/**
+ * The releases in the background of all providers, executors and copies of this package that share one client of the app. They are sent one
+ * at a time. While the database does not answer, all of them wait longer and longer. They do not keep the process alive.
+ */
+export class ReleaseQueue {
+  /** In the order in which they take their turns. */
+  readonly #releases = new Set<PendingRelease>()
+  #interval = SHORTEST_INTERVAL
+  #notBefore = 0
+  #drains = 0
+  #isSending = false
+  #cancelTimer: Cancel | undefined
+
+  add(release: PendingRelease): void {
+    const [oldest] = this.#releases
+    if (oldest && this.#releases.size >= MOST_RELEASES) oldest.drop()
+    this.#releases.add(release)
+    this.schedule()
+  }
+
+  delete(release: PendingRelease): void {
+    if (this.#releases.delete(release)) this.schedule()
+  }
+
+  /** Lets the releases that are due begin. Call it when one of them has become due earlier. */
+  schedule(): void {
+    this.#cancelTimer?.()
+    if (this.#isSending || this.#releases.size === 0) return
+    const due = Math.min(...[...this.#releases].map((release) => release.due))
+    const delay = Math.max(0, due - time.now(), this.#notBefore - time.now())
+    this.#cancelTimer = time.after(delay, () => void this.#send(), false)
+  }
+
+  /** Forgets the past failures, and lets releases wait less while the work goes on. */
+  async hurryDuring(work: Promise<unknown>): Promise<void> {
+    this.#drains++
+    this.#interval = SHORTEST_INTERVAL
+    this.#notBefore = 0
+    this.schedule()
+    await work
+    this.#drains--
+  }
+
+  async #send(): Promise<void> {
+    this.#isSending = true
+    let isAnswered = true
+    for (const release of [...this.#releases]) {
+      if (!isAnswered) break
+      // It may have been dropped meanwhile.
+      if (release.due > time.now() || !this.#releases.has(release)) continue
+      isAnswered = await release.send()
+      // To the end, so that one whose connection is dead does not delay the others.
+      if (this.#releases.delete(release)) this.#releases.add(release)
+    }
+    const longest = this.#drains > 0 ? LONGEST_IN_A_DRAIN : LONGEST_INTERVAL
+    this.#interval = isAnswered ? SHORTEST_INTERVAL : Math.min(this.#interval * 2, longest)
+    this.#notBefore = isAnswered ? 0 : time.now() + time.jittered(this.#interval)
+    this.#isSending = false
+    this.schedule()
+  }
+}
