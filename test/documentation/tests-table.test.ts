@@ -38,6 +38,6 @@ it('the page names the tests of each rule, and those that notice its mutants', (
 
 it('each way to break a rule is still possible in its file', () => {
   const all = [...new Set([...mutations, ...mutants, ...Object.values(BREAKS).flat()])]
-  const gone = all.filter(({ file, find }) => !read(file).includes(find))
-  expect(gone.map(({ breaks, file, find }) => `${breaks}: ${file} no longer has ${find}`)).toEqual([])
+  const gone = all.filter(({ file, find }) => read(file).split(find).length !== 2)
+  expect(gone.map(({ breaks, file, find }) => `${breaks}: ${file} does not have once ${find}`)).toEqual([])
 })

@@ -4,8 +4,8 @@ import type { Break } from './broken-copy'
 export interface Mutation extends Break {
   readonly rule: number
   readonly tests: readonly string[]
-  /** The database on which the tests run: some rules can only be broken on one. */
-  readonly backend: string
+  /** The database on which the tests run: some rules can only be broken on one. Default: SQLite. */
+  readonly backend?: string
   /** Whether `verification/simulation/find-mutants.ts` tries it, too, because it applies to the simulated databases. */
   readonly simulated?: true
 }
@@ -44,7 +44,6 @@ export const mutations: readonly Mutation[] = [
     find: 'isOwnHeld: sql`${isOwn} and ${table.lockUntil} > ${now}`',
     replace: 'isOwnHeld: isOwn',
     tests: SUITE,
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -90,7 +89,6 @@ export const mutations: readonly Mutation[] = [
     find: "if (path !== '')",
     replace: "if (path === '?')",
     tests: SUITE,
-    backend: 'sqlite',
   },
   {
     rule: 2,
@@ -109,7 +107,6 @@ export const mutations: readonly Mutation[] = [
     find: 'const isOwn = sql`${isNamed} and ${table.lockedBy} = ${owner}`',
     replace: 'const isOwn = isNamed',
     tests: SUITE,
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -119,7 +116,6 @@ export const mutations: readonly Mutation[] = [
     find: 'return `${lockedBy}/${random.slice(0, 14)}8${random.slice(15, 19)}${where}${random.slice(23, 30)}${number}`',
     replace: 'return random && lockedBy',
     tests: SUITE,
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -167,7 +163,6 @@ export const mutations: readonly Mutation[] = [
     find: 'write)\n      throw error',
     replace: "write)\n      return { outcome: error ? 'held' : 'acquired' }",
     tests: ['test/typeorm/refused-clients-and-tables.test.ts', 'test/sql/free-but-busy.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 7,
@@ -176,7 +171,6 @@ export const mutations: readonly Mutation[] = [
     find: "notify(this.#listeners, 'onUnlockFailed', { ...event, error })",
     replace: "notify(this.#listeners, 'onUnlockFailed', { ...event, error })\n      throw error",
     tests: CORE,
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -206,7 +200,6 @@ export const mutations: readonly Mutation[] = [
     find: "if (write && write.effect !== 'nothing')",
     replace: "if (write && write.effect === 'lost')",
     tests: BACKGROUND,
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -216,35 +209,7 @@ export const mutations: readonly Mutation[] = [
     find: 'if (changed > 0 || ',
     replace: 'if (changed >= 0 || ',
     tests: BACKGROUND,
-    backend: 'sqlite',
     simulated: true,
-  },
-  {
-    rule: 8,
-    breaks: 'an abandoned acquisition continues',
-    file: 'src/sql/calls.ts',
-    find: 'if (this.isGivenUp || !session) {',
-    replace: 'if (!session) {',
-    tests: [...BACKGROUND, 'test/sql/pool.test.ts'],
-    backend: 'sqlite',
-  },
-  {
-    rule: 8,
-    breaks: 'an acquisition that had no connection is released in the background',
-    file: 'src/sql/lock-row.ts',
-    find: "write.effect = isUnknown ? 'lost' : 'nothing'",
-    replace: "write.effect = isUnknown || answer ? 'lost' : 'nothing'",
-    tests: BACKGROUND,
-    backend: 'sqlite',
-  },
-  {
-    rule: 8,
-    breaks: 'a release in the background ends with the lease of the last answer',
-    file: 'src/sql/lock-row.ts',
-    find: 'this.#longest = Math.max(this.#longest, lockAtMostFor)',
-    replace: '',
-    tests: BACKGROUND,
-    backend: 'sqlite',
   },
   {
     rule: 8,
@@ -262,7 +227,6 @@ export const mutations: readonly Mutation[] = [
     find: 'this.lease = lease\n          if (!kind',
     replace: 'this.lease = lease && new Lease(lockAtMostFor + 5)\n          if (!kind',
     tests: SUITE,
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -272,7 +236,6 @@ export const mutations: readonly Mutation[] = [
     find: 'this.#controller?.abort(this.#errorOf(end))',
     replace: '',
     tests: [...CORE, 'test/core/keep-alive.test.ts'],
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -282,7 +245,6 @@ export const mutations: readonly Mutation[] = [
     find: 'this.#abort ??= { reason }',
     replace: 'this.#abort = { reason }',
     tests: ['test/core/held-lock.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 14,
@@ -311,7 +273,6 @@ export const mutations: readonly Mutation[] = [
     find: 'max(${lockedAt}) >= ${slot}',
     replace: 'max(${lockedAt}) > ${slot}',
     tests: SUITE,
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -321,7 +282,6 @@ export const mutations: readonly Mutation[] = [
     find: 'values (${lockName}, ${leaseEnd}, ${slot}, ${owner})',
     replace: 'values (${lockName}, ${leaseEnd}, ${lock.now}, ${owner})',
     tests: SUITE,
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -331,7 +291,6 @@ export const mutations: readonly Mutation[] = [
     find: "then 'slot-too-far-ahead'",
     replace: "then 'free'",
     tests: SUITE,
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -341,7 +300,6 @@ export const mutations: readonly Mutation[] = [
     find: "if (outcome === 'unused') return this.#checked(attempt, await this.#release(attempt))",
     replace: '',
     tests: ['test/sql/slot.test.ts'],
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -351,7 +309,6 @@ export const mutations: readonly Mutation[] = [
     find: 'else ${next} end',
     replace: 'else ${lockedAt} end',
     tests: SUITE,
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -371,7 +328,6 @@ export const mutations: readonly Mutation[] = [
     find: 'case when ${lockedAt} < ${now} then',
     replace: 'case when 1 = 1 then',
     tests: SUITE,
-    backend: 'sqlite',
   },
   {
     rule: 16,
@@ -380,7 +336,6 @@ export const mutations: readonly Mutation[] = [
     find: 'case when ${lock.leaseEnd} > ${lockUntil} then ${lock.leaseEnd} else',
     replace: 'case when 1 = 1 then ${lock.leaseEnd} else',
     tests: SUITE,
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -400,7 +355,6 @@ export const mutations: readonly Mutation[] = [
     find: 'if (name.trim() !== name)',
     replace: 'if (name.trim() === "")',
     tests: ['test/core/lock-configuration.test.ts', ...SUITE],
-    backend: 'sqlite',
   },
   {
     rule: 8,
@@ -409,7 +363,6 @@ export const mutations: readonly Mutation[] = [
     find: 'isRepeatable: () => true, attempt }, deadline)',
     replace: 'isRepeatable: () => true, attempt }, cause ? new Deadline(this.timeLimit) : deadline)',
     tests: ['test/sql/calls.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 8,
@@ -436,7 +389,6 @@ export const mutations: readonly Mutation[] = [
     find: 'quote: (identifier) => `"${identifier.replaceAll(\'"\', \'""\')}"`',
     replace: 'quote: (identifier) => identifier',
     tests: SUITE,
-    backend: 'sqlite',
   },
   {
     rule: 12,
@@ -445,7 +397,6 @@ export const mutations: readonly Mutation[] = [
     find: '/** One attempt of a call',
     replace: "export const dialect = 'postgres'\n/** One attempt of a call",
     tests: ['test/architecture.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 23,
@@ -472,7 +423,6 @@ export const mutations: readonly Mutation[] = [
     find: 'return found && `${found.dev}:${found.ino}`',
     replace: 'return found && path',
     tests: ['test/sql/sqlite-file.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 6,
@@ -508,7 +458,6 @@ export const mutations: readonly Mutation[] = [
     find: 'this.#settlements.size > 0 || this.#acquiring > 0',
     replace: 'this.#settlements.size > 0',
     tests: ['test/sql/debts.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 23,
@@ -526,7 +475,6 @@ export const mutations: readonly Mutation[] = [
     find: "const prefixed = typeof entityPrefix === 'string' && entityPrefix !== ''",
     replace: "const prefixed = typeof entityPrefix === 'number' && entityPrefix !== ''",
     tests: ['test/typeorm/entity-and-migration.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 25,
@@ -547,31 +495,12 @@ export const mutations: readonly Mutation[] = [
     backend: 'postgres',
   },
   {
-    rule: 27,
-    breaks: 'a read-only server is asked without pauses',
-    file: 'src/sql/calls.ts',
-    find: "if (kind !== 'read-only' || database.shared.sessions.takeLeave()) break",
-    replace: 'break',
-    tests: ['test/sql/pool.test.ts'],
-    backend: 'postgres',
-  },
-  {
-    rule: 27,
-    breaks: 'what was ended is never forgiven',
-    file: 'src/sql/calls.ts',
-    find: 'if (attempt.hasWritten) sessions.forgive(row)',
-    replace: '',
-    tests: ['test/sql/pool.test.ts'],
-    backend: 'postgres',
-  },
-  {
     rule: 28,
     breaks: 'a wrapped method has no slot',
     file: 'src/nestjs/cron-slot.ts',
     find: 'return options && lastDue(this.#cronTimeOf(options), now)',
     replace: 'return options && undefined',
     tests: ['test/nestjs/slot-of-scheduler.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 27,
@@ -580,7 +509,6 @@ export const mutations: readonly Mutation[] = [
     find: 'const key = client.pool ?? client',
     replace: 'const key = client',
     tests: ['test/sql/pool.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 16,
@@ -589,7 +517,6 @@ export const mutations: readonly Mutation[] = [
     find: "effect === 'acquired' || (effect",
     replace: "(write ? write.effect : 'acquired') === 'acquired' || (effect",
     tests: BACKGROUND,
-    backend: 'sqlite',
     simulated: true,
   },
   {
@@ -599,16 +526,6 @@ export const mutations: readonly Mutation[] = [
     find: 'if (!this.#debts.isOpen) this.#debts = new Debts(this.#table.shared)',
     replace: '',
     tests: BACKGROUND,
-    backend: 'sqlite',
-  },
-  {
-    rule: 30,
-    breaks: 'a process that stood still gives up what it has not read yet',
-    file: 'src/core/time.ts',
-    find: 'if (more === 0) throw error',
-    replace: 'if (more >= 0) throw error',
-    tests: ['test/sql/calls.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 30,
@@ -628,17 +545,7 @@ export const mutations: readonly Mutation[] = [
     find: "await this.giveBack(ends ? 'end' : 'release')",
     replace: "if (what !== 'release') await this.giveBack(ends ? 'end' : 'release')",
     tests: ['test/sql/failures.test.ts'],
-    backend: 'sqlite',
     simulated: true,
-  },
-  {
-    rule: 32,
-    breaks: 'a session is given back twice',
-    file: 'src/sql/calls.ts',
-    find: 'if (!attempt.isGivenUp) await attempt.handOver',
-    replace: 'await attempt.handOver',
-    tests: ['test/sql/failures.test.ts', 'test/sql/pool.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 33,
@@ -647,7 +554,6 @@ export const mutations: readonly Mutation[] = [
     find: '-Infinity',
     replace: 'Infinity',
     tests: ['test/nestjs/client-end.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 29,
@@ -660,21 +566,11 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 29,
-    breaks: 'an attempt begins so late behind an obstacle that it costs its session',
-    file: 'src/sql/calls.ts',
-    find: 'interval >= deadline.left() - share.least',
-    replace: 'interval >= deadline.left()',
-    tests: ['test/sql/pool.test.ts'],
-    backend: 'sqlite',
-  },
-  {
-    rule: 29,
     breaks: 'attempts that wait on the server take all of the pool',
     file: 'src/sql/session-pool.ts',
     find: 'this.#isWaitingForLocks = isConflict && took >= LONG_WAIT',
     replace: '',
     tests: ['test/sql/session-pool.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 35,
@@ -683,7 +579,6 @@ export const mutations: readonly Mutation[] = [
     find: "const detached = !isTerminal && process.platform !== 'win32'",
     replace: 'const detached = false',
     tests: ['test/cli/exec.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 35,
@@ -692,7 +587,6 @@ export const mutations: readonly Mutation[] = [
     find: "'return lastValueFrom(observable)', 'subscribe'],",
     replace: "'return lastValueFrom(observable)', 'no such member'],",
     tests: ['test/core/unfinished-task.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 37,
@@ -701,7 +595,6 @@ export const mutations: readonly Mutation[] = [
     find: 'if (left === 0 || !isWorthRepeating(error)) throw error',
     replace: 'throw error',
     tests: ['test/core/until-answered.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 34,
@@ -710,7 +603,6 @@ export const mutations: readonly Mutation[] = [
     find: "precedence === 'held' ? -Infinity",
     replace: "precedence === 'held' ? deadline",
     tests: ['test/sql/session-pool.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 34,
@@ -719,7 +611,6 @@ export const mutations: readonly Mutation[] = [
     find: 'const kept = this.#heldLocks.size > 0 ? 1 : 0',
     replace: 'const kept = 0',
     tests: ['test/sql/session-pool.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 36,
@@ -731,22 +622,12 @@ export const mutations: readonly Mutation[] = [
     backend: 'mariadb',
   },
   {
-    rule: 8,
-    breaks: 'a failure that is not repeated tells of an earlier obstacle',
-    file: 'src/sql/calls.ts',
-    find: 'const told = isCutShort ? (explanation ?? result) : result',
-    replace: 'const told = explanation ?? result',
-    tests: ['test/sql/pool.test.ts'],
-    backend: 'sqlite',
-  },
-  {
     rule: 13,
     breaks: 'a write that was not counted counts as one without effect',
     file: 'src/sql/calls.ts',
     find: 'if (!Number.isSafeInteger(count)) throw uncountedError(this.lockName)',
     replace: 'if (!Number.isSafeInteger(count)) return 0',
     tests: ['test/sql/pool.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 17,
@@ -764,7 +645,6 @@ export const mutations: readonly Mutation[] = [
     find: "outcome: outcome as LastRun['outcome'],",
     replace: "outcome: 'unlocked',",
     tests: ['test/sql/owner.test.ts'],
-    backend: 'sqlite',
   },
   {
     rule: 21,
@@ -782,6 +662,5 @@ export const mutations: readonly Mutation[] = [
     find: 'if ((words as readonly unknown[]).includes(value)) return value as Word',
     replace: 'if (words.length > 0 && value !== undefined) return value as Word',
     tests: ['test/sql/unknown-values.test.ts'],
-    backend: 'sqlite',
   },
 ]
