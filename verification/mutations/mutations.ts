@@ -94,9 +94,9 @@ export const mutations: readonly Mutation[] = [
     rule: 2,
     breaks: 'a step does not commit',
     file: 'src/typeorm/query-runner-client.ts',
-    find: 'const result = (await run?.(connection,',
+    find: 'return (await run?.(connection,',
     replace:
-      "await run?.(connection, preparation, 'begin', [], { parameters: [] } as never, 'changed')\n    const result = (await run?.(connection,",
+      "await run?.(connection, preparation, 'begin', [], { parameters: [] } as never, 'changed')\n    return (await run?.(connection,",
     tests: SUITE,
     backend: 'postgres',
   },
