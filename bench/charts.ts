@@ -2,6 +2,7 @@ import { View, parse } from 'vega'
 import { compile, type TopLevelSpec } from 'vega-lite'
 import { displayName, isFloorOfClient, RAW, READ } from './floor'
 import type { Measured } from './measure'
+import { contenderName, databaseName } from './names'
 import type { BlockedRow, DatabaseResults, Results, Thaw } from './results'
 
 /** What happened to an app's connections. */
@@ -20,36 +21,45 @@ export async function charts(
     blockedRow.filter((one) => one.row === row).map((one) => barOf(one, one.p99))
   const first = (death: Thaw['death']) =>
     thaw.filter((one) => one.death === death).map((one) => barOf(one, one.p50))
-  return {
-    'at-a-glance.svg': await draw(atAGlance(databases['postgres']?.operations ?? [])),
-    'lose.svg': await draw(operationCharts(all, 'lose')),
-    'win-and-release.svg': await draw(operationCharts(all, 'win + release')),
-    'contenders.svg': await draw(contendersChart(all)),
-    'rows.svg': await draw(rowsChart(all)),
-    'blocked-row.svg': await draw(
-      panels({
-        'The lock is held: ms': slowest('held'),
-        'Somebody has locked its row: ms': slowest('locked'),
-      }),
-    ),
-    'thaw.svg': await draw(
-      panels({
-        'Connections ended by the server: ms': first('ended by the server'),
-        'Silent connections: ms': first('silent'),
-      }),
-    ),
+  const specifications = {
+    'at-a-glance': atAGlance(databases['postgres']?.operations ?? []),
+    lose: operationCharts(all, 'lose'),
+    'win-and-release': operationCharts(all, 'win + release'),
+    contenders: contendersChart(all),
+    rows: rowsChart(all),
+    'blocked-row': panels({
+      'The lock is held: ms': slowest('held'),
+      'Somebody has locked its row: ms': slowest('locked'),
+    }),
+    thaw: panels({
+      'Connections ended by the server: ms': first('ended by the server'),
+      'Silent connections: ms': first('silent'),
+    }),
   }
+  const drawn: Record<string, string> = {}
+  for (const [name, plots] of Object.entries(specifications)) {
+    drawn[`${name}.svg`] = await draw(plots, WIDE)
+    drawn[`${name}-phone.svg`] = await draw(plots, PHONE)
+  }
+  return drawn
 }
 
 type All = readonly (readonly [database: string, results: DatabaseResults])[]
 
-/** In pixels: the column on a phone, so that text is not scaled down there. */
-const WIDTH = 342
+/** The width in pixels of the column that shows a picture, so that text is not scaled down there, and how many plots fit beside each other. */
+interface Column {
+  readonly width: number
+  readonly columns: number
+}
+const PHONE: Column = { width: 342, columns: 1 }
+const WIDE: Column = { width: 684, columns: 2 }
 const PLOT_WIDTH = 270
+/** Between two plots, for the figure behind the longest bar. */
+const BESIDE = 74
 const FONT_SIZE = 12
 /** Each colour for a light page and for a dark one. */
 const COLOURS = {
-  page: ['#ffffff', '#12171e'],
+  page: ['#ffffff', '#161618'],
   ink: ['#1f2328', '#e4e8ef'],
   dim: ['#59636e', '#a3adbd'],
   line: ['#d1d9e0', '#3d444d'],
@@ -84,24 +94,37 @@ const STYLE = {
   },
 } as const
 
-async function draw(specification: TopLevelSpec): Promise<string> {
-  const { spec } = compile(specification)
+/** Plots one below or beside the other, and how much room one needs above the next for titles and axes. */
+interface Chart {
+  readonly plots: readonly object[]
+  readonly room: number
+}
+
+async function draw({ plots, room }: Chart, { width, columns }: Column): Promise<string> {
+  // Vega overrates how wide texts are, so what is beside and below a plot is placed by the plots' own sizes.
+  const layout = { columns, bounds: 'flush', spacing: { column: BESIDE, row: room } }
+  const { spec } = compile({ ...STYLE, ...layout, concat: plots } as unknown as TopLevelSpec)
   const view = new View(parse(spec), { renderer: 'none' })
   const svg = await view.toSVG()
   view.finalize()
-  return `${inBothSchemes(svg)}\n`
+  return `${inBothSchemes(svg, width)}\n`
 }
 
-/** A picture follows the colour scheme of the page that shows it. Vega overrates how wide texts are, so the width is set here. */
-function inBothSchemes(svg: string): string {
+/** A picture follows the colour scheme of the page that shows it, and is a card as wide as its column. */
+function inBothSchemes(svg: string, width: number): string {
   const dark = Object.values(COLOURS).flatMap(([onLight, onDark]) =>
     ['fill', 'stroke'].map((what) => `[${what}="${onLight}"] { ${what}: ${onDark} }`),
   )
   const style = `<style>@media (prefers-color-scheme: dark) { ${dark.join(' ')} }</style>`
   return svg
-    .replace(/(<svg [^>]*?)width="[\d.]+"/, `$1width="${WIDTH}"`)
-    .replace(/viewBox="0 0 [\d.]+/, `viewBox="0 0 ${WIDTH}`)
+    .replace(/(<svg [^>]*?)width="[\d.]+"/, `$1width="${width}"`)
+    .replace(/viewBox="0 0 [\d.]+/, `viewBox="0 0 ${width}`)
     .replace(/<svg [^>]*>/, (start) => `${start}${style}`)
+    .replace(
+      /<rect width="[\d.]+" height="([\d.]+)"/,
+      (_, height: string) =>
+        `<rect x="0.5" y="0.5" width="${width - 1}" height="${Number(height) - 1}" rx="8" stroke="${light('line')}"`,
+    )
 }
 
 interface Bar {
@@ -111,26 +134,17 @@ interface Bar {
 }
 
 /** Compares what most people compare: ours, another library, the database's own lock, and Redis. */
-function atAGlance(operations: readonly Measured[]): TopLevelSpec {
-  const chosen = {
-    'ours: TypeORM': 'shedlock-orm, TypeORM',
-    'ours: Prisma': 'shedlock-orm, Prisma',
-    'verrou (knex)': 'verrou',
-    'pg advisory lock (no lease)': 'advisory lock (does not expire)',
-    'Redis SET NX PX (as BullMQ)': 'Redis',
-  }
+function atAGlance(operations: readonly Measured[]): Chart {
+  const chosen = ['shedlock-orm, TypeORM', 'shedlock-orm, Prisma', 'verrou', 'advisory lock', 'Redis']
   const of = (scenario: string): Bar[] =>
-    Object.entries(chosen).flatMap(([who, name]) => {
-      const one = operations.find((each) => each.scenario === scenario && each.who === who)
-      return one ? [{ ...bar(one), who: name }] : []
-    })
+    operations.filter((one) => one.scenario === scenario && chosen.includes(contenderName(one.who))).map(bar)
   return panels({
     'PostgreSQL, skip: µs': of('lose'),
     'PostgreSQL, acquire and release: µs': of('win + release'),
   })
 }
 
-function operationCharts(all: All, scenario: 'lose' | 'win + release'): TopLevelSpec {
+function operationCharts(all: All, scenario: 'lose' | 'win + release'): Chart {
   const title = { lose: 'skip: µs', 'win + release': 'acquire and release: µs' }[scenario]
   const isShown = (one: Measured): boolean =>
     one.scenario === scenario
@@ -138,7 +152,10 @@ function operationCharts(all: All, scenario: 'lose' | 'win + release'): TopLevel
       : scenario === 'lose' && one.scenario === READ && one.who === RAW
   return panels(
     Object.fromEntries(
-      all.map(([database, { operations }]) => [`${database}, ${title}`, operations.filter(isShown).map(bar)]),
+      all.map(([database, { operations }]) => [
+        `${databaseName(database)}, ${title}`,
+        operations.filter(isShown).map(bar),
+      ]),
     ),
   )
 }
@@ -149,13 +166,13 @@ function bar(one: Measured): Bar {
 }
 
 const barOf = ({ server, orm }: BlockedRow | Thaw, value: number): Bar => ({
-  who: `${server}, ${orm}`,
+  who: `${databaseName(server)}, ${orm}`,
   value,
   kind: 'shedlock-orm',
 })
 
 /** Draws bars from the fastest to the slowest, all on one scale. Each name is above its bar, where it is never cut. */
-function panels(bars: Readonly<Record<string, readonly Bar[]>>): TopLevelSpec {
+function panels(bars: Readonly<Record<string, readonly Bar[]>>): Chart {
   const longest = Math.max(...Object.values(bars).flatMap((some) => some.map(({ value }) => value)))
   const x = { type: 'quantitative', title: null, axis: null, scale: { domain: [0, longest] } }
   const kinds = { 'shedlock-orm': light('ours'), [RAW]: light('raw'), others: light('others') }
@@ -196,10 +213,10 @@ function panels(bars: Readonly<Record<string, readonly Bar[]>>): TopLevelSpec {
       ],
     }
   }
-  return { ...STYLE, vconcat: Object.entries(bars).map(panel) } as unknown as TopLevelSpec
+  return { plots: Object.entries(bars).map(panel), room: 52 }
 }
 
-function contendersChart(all: All): TopLevelSpec {
+function contendersChart(all: All): Chart {
   const points = all.flatMap(([database, { contention }]) => {
     return contention.flatMap(({ contenders, timesUncontended, lose, read }) => [
       { database, contenders, what: 'acquisitions, × those without contenders', value: timesUncontended },
@@ -216,7 +233,7 @@ function contendersChart(all: All): TopLevelSpec {
 
 const SCENARIOS: Readonly<Record<string, string>> = { lose: 'skip', 'win + release': 'acquire and release' }
 
-function rowsChart(all: All): TopLevelSpec {
+function rowsChart(all: All): Chart {
   const points = all.flatMap(([database, { growth }]) =>
     growth.map(({ scenario, rows, median }) => {
       const one = growth.find((other) => other.scenario === scenario && other.rows === 1)?.median ?? NaN
@@ -234,12 +251,13 @@ function rowsChart(all: All): TopLevelSpec {
 type Point = Readonly<Record<string, string | number>> & { readonly what: string }
 
 /** Draws one plot for each kind of value, one below the other. */
-function lines(points: readonly Point[], x: string, title: string, scale: 'log' | 'symlog'): TopLevelSpec {
+function lines(points: readonly Point[], x: string, title: string, scale: 'log' | 'symlog'): Chart {
   const databases = ['postgres', 'mariadb', 'mysql', 'sqlite'] as const
   const values = [...new Set(points.map((point) => Number(point[x])))]
+  const named = (point: Point) => ({ ...point, database: databaseName(String(point['database'])) })
   const plot = (what: string) => ({
     title: { text: what },
-    data: { values: points.filter((point) => point.what === what) },
+    data: { values: points.filter((point) => point.what === what).map(named) },
     width: PLOT_WIDTH,
     height: 130,
     mark: { type: 'line', point: true },
@@ -255,12 +273,9 @@ function lines(points: readonly Point[], x: string, title: string, scale: 'log' 
       color: {
         field: 'database',
         type: 'nominal',
-        scale: { domain: databases, range: databases.map(light) },
+        scale: { domain: databases.map(databaseName), range: databases.map(light) },
       },
     },
   })
-  return {
-    ...STYLE,
-    vconcat: [...new Set(points.map(({ what }) => what))].map(plot),
-  } as unknown as TopLevelSpec
+  return { plots: [...new Set(points.map(({ what }) => what))].map(plot), room: 88 }
 }

@@ -1,3 +1,4 @@
+import { contenderName } from './names'
 import type { Operation } from './operation'
 import type { BenchDatabase, RawClient } from './raw-clients'
 import { rawLock } from './statements'
@@ -12,10 +13,10 @@ export const isByHand = (who: string): boolean => who.endsWith(byHand(''))
 /** Through a client of ours. They are the floor of its lock, and no row of a table or chart for users. */
 export const isFloorOfClient = (who: string): boolean => isByHand(who) && who !== OUR_STATEMENTS
 
-/** What the page calls an operation: it says what the raw driver did. */
+/** What tables and charts call an operation: it says what the raw driver did. */
 export function displayName({ scenario, who }: { scenario: string; who: string }): string {
   if (isByHand(who)) return `the same statements, ${who.slice(0, -byHand('').length)}`
-  return who === RAW && scenario === READ ? 'a bare read, raw driver' : who
+  return who === RAW && scenario === READ ? 'a bare read, raw driver' : contenderName(who)
 }
 
 /**

@@ -1,67 +1,97 @@
 import { displayName, isFloorOfClient, RAW } from './floor'
 import { timesFloor, timesOwnClient } from './floors'
+import { ABOUT_PEERS, databaseName } from './names'
 import type { DatabaseResults, Results } from './results'
 import { digits, table } from './tables'
 
 /** Those whose rows only bench/figures.md shows. */
 const ONLY_IN_FIGURES = /SKIP LOCKED|pg-boss|redlock|text protocol/
 
-/** Returns the table of docs/performance.md: what each client needs for a skip, and for acquire and release. */
-export function summary({ machine, measured, databases }: Results): string {
+/** What the tables and sentences call the two operations that users compare. */
+const OPERATIONS = { lose: 'skip', 'win + release': 'acquire and release' } as const
+type Scenario = keyof typeof OPERATIONS
+const SCENARIOS = Object.keys(OPERATIONS) as Scenario[]
+
+/** Returns the tables of docs/performance.md: what each client needs for a skip, and for acquire and release. */
+export function summary(results: Results): string {
+  const { machine, measured, databases } = results
   const all = Object.entries(databases)
-  const clients = new Set(
-    all.flatMap(([, { operations: times }]) =>
-      times
-        .filter(
-          ({ scenario, who }) =>
-            scenario === 'win + release' &&
-            !who.includes(', with') &&
-            !isFloorOfClient(who) &&
-            !ONLY_IN_FIGURES.test(who),
-        )
-        .map(({ who }) => who),
-    ),
-  )
-  const rows = [...clients].map((who) => [
-    displayName({ scenario: 'lose', who }),
-    ...all.map(([, { operations: times }]) => {
-      const both = ['lose', 'win + release'].map((scenario) =>
-        times.find((other) => other.scenario === scenario && other.who === who),
-      )
-      return both.every(Boolean)
-        ? both.map((one) => one && `${digits(one.median)}${own(times, one)}`).join(' / ')
-        : ''
-    }),
-  ])
+  const rows = (scenario: Scenario): string[][] =>
+    clientsOf(results).map((who) => [
+      displayName({ scenario, who }),
+      ...all.map(([, { operations: times }]) => digits(find(times, scenario, who)?.median ?? null)),
+    ])
+  const heads = all.map(([name, { version }]) => `${databaseName(name)} ${version.split(/[ -]/)[0] ?? ''}`)
   return [
-    `Measured on ${measured.date} at commit \`${measured.commit}\` on ${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Median microseconds of a skip / of acquire and release:`,
-    table(['who', ...all.map(([name, { version }]) => `${name} ${version.split(/[ -]/)[0] ?? ''}`)], rows),
+    `Measured on ${measured.date} at commit \`${measured.commit}\` on ${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}, in median microseconds:`,
+    ...SCENARIOS.map((scenario) => table([OPERATIONS[scenario], ...heads], rows(scenario))),
+    `A skip takes ${range(results, 'lose', 'TypeORM')} times as long as one read through TypeORM, and ${range(results, 'lose', 'Prisma')} times through Prisma. Acquire and release take ${range(results, 'win + release', 'TypeORM')} and ${range(results, 'win + release', 'Prisma')} times as long as the same statements sent by hand.`,
   ].join('\n\n')
 }
 
-/** How many times as long as what the client needs anyway. */
-function own(all: DatabaseResults['operations'], one: DatabaseResults['operations'][number]): string {
-  const times = one.who.startsWith('ours') ? timesOwnClient(all, one) : NaN
-  return Number.isFinite(times) ? ` (× ${digits(times, 2)})` : ''
+/** Returns those who have a row on the page. */
+function clientsOf({ databases }: Results): string[] {
+  const names = Object.values(databases).flatMap(({ operations: times }) =>
+    times
+      .filter(
+        ({ scenario, who }) =>
+          scenario === 'win + release' &&
+          !who.includes(', with') &&
+          !isFloorOfClient(who) &&
+          !ONLY_IN_FIGURES.test(who),
+      )
+      .map(({ who }) => who),
+  )
+  return [...new Set(names)]
+}
+
+type Times = DatabaseResults['operations']
+
+const find = (times: Times, scenario: string, who: string): Times[number] | undefined =>
+  times.find((one) => one.scenario === scenario && one.who === who)
+
+/** Returns how many times as long as its client needs anyway a lock takes, from the least on all databases to the most. */
+function range({ databases }: Results, scenario: Scenario, orm: string): string {
+  const ratios = Object.values(databases).flatMap(({ operations: times }) => {
+    const one = find(times, scenario, `ours: ${orm}`)
+    return one ? [timesOwnClient(times, one)] : []
+  })
+  return `${digits(Math.min(...ratios), 1)} to ${digits(Math.max(...ratios), 1)}`
+}
+
+/** Returns the table of how many times as long as its client needs anyway a lock takes on each database. */
+function timesOfClients({ databases }: Results): string {
+  const all = Object.entries(databases)
+  const ours = new Set(
+    all.flatMap(([, { operations: times }]) =>
+      times.filter(({ who }) => who.startsWith('ours')).map(({ who }) => who),
+    ),
+  )
+  const rows = [...ours].flatMap((who) =>
+    SCENARIOS.map((scenario) => [
+      displayName({ scenario, who }),
+      OPERATIONS[scenario],
+      ...all.map(([, { operations: times }]) => {
+        const one = find(times, scenario, who)
+        return one ? digits(timesOwnClient(times, one), 2) : ''
+      }),
+    ]),
+  )
+  return table(['who', 'operation', ...all.map(([name]) => databaseName(name))], rows)
 }
 
 /** Returns the tables of bench/figures.md. `npm run bench` prints all results. */
-export function allTables({
-  machine,
-  measured,
-  databases,
-  memory,
-  day,
-  entryPoints,
-  installedBytes,
-}: Results): string {
+export function allTables(results: Results): string {
+  const { machine, measured, databases, memory, day, entryPoints, installedBytes } = results
   const all = Object.entries(databases)
   return [
-    `Measured on ${measured.date} at commit \`${measured.commit}\` on ${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Times are median microseconds. The first × compares a skip with a bare read by primary key through the raw driver, the second compares acquire and release with the same statements through it. Round trips and log bytes are those of a skip, then of acquire and release.`,
-    ...all.flatMap(([name, results]) => [
-      `### ${name} ${results.version.split(/[ -]/)[0] ?? ''}`,
-      operations(results),
+    `Measured on ${measured.date} at commit \`${measured.commit}\` on ${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Times are median microseconds. The first × compares a skip with a bare read by primary key through the raw driver, the second compares acquire and release with the same statements through it. Round trips and log bytes are those of a skip, then of acquire and release. ${ABOUT_PEERS}`,
+    ...all.flatMap(([name, ofDatabase]) => [
+      `### ${databaseName(name)} ${ofDatabase.version.split(/[ -]/)[0] ?? ''}`,
+      operations(ofDatabase),
     ]),
+    '### Times what the same client needs for one read, or for the same statements sent by hand',
+    timesOfClients(results),
     ...networks(all),
     '### One lock, 64 contenders',
     table(
@@ -69,7 +99,7 @@ export function allTables({
       all.map(([name, { contention }]) => {
         const most = contention.at(-1)
         return [
-          name,
+          databaseName(name),
           digits(most?.winsPerSecond ?? null),
           percent(most?.timesUncontended ?? null),
           ...[most?.lose.median ?? null, most?.lose.p99 ?? null].map((value) => digits(value)),
@@ -102,7 +132,7 @@ function networks(all: readonly (readonly [string, DatabaseResults])[]): string[
     return [...clients]
       .filter((who) => who !== RAW)
       .map((who) => [
-        name,
+        databaseName(name),
         displayName({ scenario: 'lose', who }),
         ...['lose', 'win + release'].flatMap((scenario) =>
           network.map(({ operations }) => {

@@ -27,7 +27,7 @@ interface Content {
 interface Layout {
   readonly width: number
   readonly height: number
-  box(grid: Grid, cell: Cell): Box
+  readonly box: (grid: Grid, cell: Cell) => Box
   readonly texts: readonly string[]
 }
 

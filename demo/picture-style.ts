@@ -24,7 +24,7 @@ export const STYLE = `
       text { fill: #b7bfc8 }
       .title, .column { fill: #f0f3f6 }
       .quiet { fill: #8d96a0 }
-      .page { fill: #12171e; stroke: #333b44 }
+      .page { fill: #161618; stroke: #3d444d }
       .skip { fill: #59636e }
       .many { fill: #d9772f }
       .run { fill: #2f9e5f }

@@ -15,7 +15,7 @@ const BAR = 16
 
 const STYLE = `
     text { font: 12px system-ui, -apple-system, 'Segoe UI', sans-serif; fill: #3d444d }
-    .page { fill: #ffffff }
+    .page { fill: #ffffff; stroke: #d1d9e0 }
     .tick { stroke: #d1d9e0 }
     .runs { fill: #2da160 }
     .twice { fill: #e5853d }
@@ -25,7 +25,7 @@ const STYLE = `
     .killed { stroke: #d6454b; stroke-width: 2.5; stroke-linecap: round }
     @media (prefers-color-scheme: dark) {
       text { fill: #d1d7e0 }
-      .page { fill: #12171e }
+      .page { fill: #161618; stroke: #3d444d }
       .tick { stroke: #3d444d }
       .locked { opacity: 0.45 }
       .skips { stroke: #9198a1 }
@@ -119,7 +119,7 @@ function svg(height: number, content: readonly string[]): string {
   const lines = content.map((line) => `  ${line}\n`).join('')
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH * 1.5}" height="${height * 1.5}">
   <style>${STYLE}</style>
-  <rect class="page" width="${WIDTH}" height="${height}" rx="6"/>
+  <rect class="page" x="0.5" y="0.5" width="${WIDTH - 1}" height="${height - 1}" rx="6"/>
 ${lines}</svg>
 `
 }

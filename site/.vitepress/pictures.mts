@@ -33,16 +33,29 @@ function ofScheme(picture: string, scheme: 'light' | 'dark'): string {
   return `<picture class="only-${scheme}">${ofWidths.join('')}<img loading="lazy" ${shown}></picture>`
 }
 
+const SVG = /\b(src|srcset)="([^"]+\.svg)"(?![^>]*\bwidth=)/g
+
 /** Gives each SVG of the text its size, so that nothing below it moves when it has been loaded, and links to headings land on them. */
 export function sizesOfPictures(md: MarkdownRenderer): void {
   md.core.ruler.push('sizes-of-pictures', ({ tokens, env }) => {
+    const folder = dirname((env as { path: string }).path)
     for (const token of tokens.flatMap(({ children }) => children ?? [])) {
       const src = token.attrGet('src')
       if (token.type !== 'image' || !src?.endsWith('.svg')) continue
-      const svg = readFileSync(join(dirname((env as { path: string }).path), decodeURI(src)), 'utf8')
-      const [, width, height] = /<svg[^>]*? width="(\d+)" height="(\d+)"/.exec(svg) ?? []
-      if (width) token.attrSet('width', width)
-      if (height) token.attrSet('height', height)
+      for (const [name, pixels] of Object.entries(sizeOf(join(folder, decodeURI(src)))))
+        token.attrSet(name, pixels)
     }
+    for (const token of tokens)
+      if (token.type === 'html_block')
+        token.content = token.content.replace(SVG, (shown: string, _name: string, file: string) => {
+          const { width, height } = sizeOf(join(folder, file))
+          return `${shown} width="${width}" height="${height}"`
+        })
   })
+}
+
+function sizeOf(file: string): { width: string; height: string } {
+  const [, width = '', height = ''] =
+    /<svg[^>]*? width="(\d+)" height="(\d+)"/.exec(readFileSync(file, 'utf8')) ?? []
+  return { width, height }
 }
