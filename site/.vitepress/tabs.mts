@@ -9,8 +9,8 @@ const NAME = /^\/\/ ([\w-]+)\.ts\n/
  */
 export function schedulersAsTabs(md: MarkdownRenderer): void {
   md.core.ruler.push('schedulers-as-tabs', (state) => {
-    const { tokens, env } = state
-    if ((env as { relativePath: string }).relativePath !== 'docs/schedulers.md') return
+    const { tokens } = state
+    if ((state.env as { relativePath: string }).relativePath !== 'docs/schedulers.md') return
     const nameOf = (index: number): string | undefined =>
       tokens[index]?.type === 'fence' ? NAME.exec(tokens[index].content)?.[1] : undefined
     state.tokens = tokens.flatMap((token, index) => {
