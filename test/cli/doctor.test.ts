@@ -145,10 +145,10 @@ describeBackends(backends.filter(({ dialect }) => dialect === 'postgres'))(
 
     it('finds a setting that is wrong for locks, and prints the SQL that fixes it', async () => {
       expect(await bad()).toEqual([])
-      await admin.query(`alter role ${user} set default_transaction_isolation = 'serializable'`)
+      await admin.query(`alter role ${user} set synchronous_commit = off`)
 
       const findings = await bad()
-      expect(findings).toMatchObject([{ check: 'transaction isolation', severity: 'warning' }])
+      expect(findings).toMatchObject([{ check: 'synchronous commit', severity: 'warning' }])
       for (const statement of findings.flatMap(({ fix }) => fix)) await admin.query(statement)
       expect(await bad()).toEqual([])
     })

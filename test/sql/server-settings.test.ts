@@ -19,7 +19,6 @@ const FORGETFUL = {
 /** What a server or a user says of itself that lets two hold a lock after a failover; no test sets it. */
 const FAILOVER: Readonly<Record<string, Readonly<Record<string, Judged>>>> = {
   postgres: {
-    'read-only server': { wrong: ['on'], right: ['off'] },
     'synchronous standby': { wrong: ['none'], right: ['ok'] },
     'synchronous commit': { wrong: ['off', 'local'], right: ['on', 'remote_write', 'remote_apply'] },
   },

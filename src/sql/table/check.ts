@@ -20,8 +20,6 @@ export interface TableFinding {
    * - `KEY_MISSING` the name's column has no primary key or unique index of its own: two rows could have one name
    * - `LOCKED_IN_FUTURE` another clock or another time zone writes times: two callers could hold one lock
    * - `TIME_INVALID` a row has a value that is not a time, such as null or infinity: its lock may be held for ever
-   * - `OTHER_SCHEMA` the table is not in the schema of this connection, but was found on its search path: another connection may find
-   *   another table
    * - `CASE_IGNORED` names that differ only in case are one lock
    * - `PRIVILEGE_MISSING` this user may not select, insert or update
    * - `TABLE_KIND` it is not an ordinary table: a lock may be lost, or not be seen by others
@@ -38,7 +36,6 @@ export interface TableFinding {
     | 'KEY_MISSING'
     | 'LOCKED_IN_FUTURE'
     | 'TIME_INVALID'
-    | 'OTHER_SCHEMA'
     | 'CASE_IGNORED'
     | 'PRIVILEGE_MISSING'
     | 'TABLE_KIND'

@@ -28,50 +28,30 @@ export async function inspectTable(
   dialect: Dialect,
   table: TableSql,
 ): Promise<TableFinding[]> {
-  return (await allFindings({ attempt, dialect, table })).sort(worstFirst)
+  let described: readonly SqlRow[] = []
+  const what = dialect.table.describe ? 'to describe' : 'select on'
+  const refused = await refusal({ attempt, dialect, table }, what, async () => {
+    described = await describeTable(attempt, dialect, table)
+  })
+  if (refused.length > 0) return refused
+  // What comes after names the schema in which the table was found, because the session may find another one.
+  const inspected = { attempt, dialect, table: foundIn(dialect, table, described[0]?.['table_schema']) }
+  const found = tableFindings(dialect, inspected.table, described)
+  if (found.some(({ code }) => code === 'TABLE_MISSING' || code === 'COLUMN_MISSING')) return found
+  const others = [
+    (await obstacles(attempt, dialect, inspected.table).catch(answered)) ?? [],
+    await privileges(inspected),
+    await invalidTimes(inspected),
+    await lockedInFuture(inspected),
+    await caseFindings(inspected),
+  ]
+  return [...found, ...others.flat()].sort(worstFirst)
 }
 
 interface Inspected {
   readonly attempt: Attempt
   readonly dialect: Dialect
   readonly table: TableSql
-}
-
-async function allFindings(asked: Inspected): Promise<TableFinding[]> {
-  const { attempt, dialect, table } = asked
-  const { schema, tableName } = table.names
-  const ownSchema =
-    schema === undefined ? (attempt.ownSchema ?? (await answer(asked, dialect.table.schema))) : undefined
-  let found: TableFinding[] = []
-  // What comes after names the schema in which the table was found, because the session may find another one.
-  let inspected = asked
-  const refused = await refusal(asked, dialect.table.describe ? 'to describe' : 'select on', async () => {
-    const described = await describeTable(attempt, dialect, table)
-    inspected = { ...asked, table: foundIn(dialect, table, described[0]?.['table_schema']) }
-    found = [
-      ...tableFindings(dialect, inspected.table, described),
-      ...otherSchema(described, tableName, ownSchema),
-    ]
-  })
-  if (refused.length > 0) return refused
-  if (found.some(({ code }) => code === 'TABLE_MISSING' || code === 'COLUMN_MISSING')) return found
-  found.push(...((await obstacles(attempt, dialect, inspected.table).catch(answered)) ?? []))
-  found.push(...(await privileges(inspected)))
-  found.push(...(await invalidTimes(inspected)))
-  found.push(...(await lockedInFuture(inspected)))
-  return [...found, ...(await caseFindings(inspected))]
-}
-
-/** Warns of a table found on the search path: if another one is created in an earlier schema, that one is used instead. */
-function otherSchema(
-  described: readonly SqlRow[],
-  tableName: string,
-  own: string | undefined,
-): TableFinding[] {
-  const found: unknown = described[0]?.['table_schema']
-  if (own === undefined || typeof found !== 'string' || found === own) return []
-  const message = `Table '${tableName}' was found in schema '${found}', but this connection creates tables in '${own}', so another connection may find another table – name the schema in the options.`
-  return [finding('OTHER_SCHEMA', 'warning', message)]
 }
 
 /** Tests the privileges with statements that touch no row. */

@@ -1,5 +1,5 @@
 import { raw, sql, type Sql } from '../../sql'
-import { FEW_CONNECTIONS, type TableDialect } from '../../dialect'
+import type { TableDialect } from '../../dialect'
 
 /** The user of this connection, as `grant … to` expects it, and as the server lists privileges. */
 const GRANTEE = sql`concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`
@@ -62,16 +62,6 @@ export const mysqlTable: TableDialect = {
   failsInTransaction: sql`set @@transaction_isolation = @@session.transaction_isolation`,
   settings: [
     {
-      ...FEW_CONNECTIONS,
-      // MySQL skips the first comment, MariaDB the second one.
-      read: sql`
-        select concat(case when most - used < 20 then 'few left: ' else '' end, used, ' of ', most, ' in use') as connections from (
-          select cast(variable_value as signed) as used,
-            least(@@max_connections, case when @@max_user_connections = 0 then @@max_connections else @@max_user_connections end) as most
-          from /*M! information_schema.global_status */ /*!80000 performance_schema.global_status */
-          where variable_name = 'Threads_connected') shedlock_connections`,
-    },
-    {
       name: 'read-only server',
       read: sql`select @@global.read_only as value`,
       // From MariaDB 12 on also NO_LOCK, which refuses even more.
@@ -100,16 +90,6 @@ export const mysqlTable: TableDialect = {
       message:
         'after a failover a new primary may answer before it has applied the locks of the old one – set group_replication_consistency to BEFORE_ON_PRIMARY_FAILOVER',
       fix: () => "set global group_replication_consistency = 'BEFORE_ON_PRIMARY_FAILOVER'",
-    },
-    {
-      name: 'transaction isolation',
-      // MySQL and MariaDB each have one of the two.
-      read: sql`show variables where variable_name in ('transaction_isolation', 'tx_isolation')`,
-      wrong: /SERIALIZABLE/,
-      severity: 'warning',
-      message:
-        'reads lock rows, so callers that skip may have to wait – use repeatable read or read committed, which is enough',
-      fix: () => 'set global transaction isolation level repeatable read',
     },
     {
       name: 'galera',
