@@ -20,8 +20,8 @@ export interface Connection {
   readonly by: string
   /** What opens its connections, such as a driver, and whether they use TLS. */
   readonly through: string
-  /** How many entities of the DataSource could name the table, if none of them does. */
-  readonly unnamedBy?: number | undefined
+  /** Whether there is a DataSource, none of whose entities names the table. */
+  readonly isGuess?: boolean
 }
 
 /** Longer than a healthy server takes to close a connection. */

@@ -90,7 +90,7 @@ export async function connectDataSource(file: string, options: LockTableOptions,
     // A pooler might refuse a named statement to the doctor.
     provider: typeOrmLockProvider(dataSource, { ...ofEntity, ...options, namedStatements: false }),
     through: throughOf(dataSource.options),
-    unnamedBy: ofEntity === undefined ? ours.length : undefined,
+    isGuess: ofEntity === undefined,
     close: () => dataSource.destroy(),
   }
 }

@@ -15,7 +15,7 @@ import {
   type SqlLockProvider,
 } from '../sql/internal'
 import { refusal } from './command-error'
-import { columns, labelled, type Cell } from './layout'
+import { labelled, type Cell } from './layout'
 import { COMMAND } from './output'
 
 /** @throws CommandError if the table has no such lock */
@@ -28,36 +28,23 @@ export async function existingLock(provider: SqlLockProvider, name: string): Pro
   return lock
 }
 
-/** For programs, which get times in ISO 8601. */
-const COLUMNS: Readonly<Record<string, (job: JobView) => string>> = {
-  NAME: ({ name }) => printable(name),
-  STATE: ({ state }) => state,
-  WHY: why,
-  OWNER: owner,
-  TOOK: took,
-  'LOCKED AT': ({ record }) => (record && wasAcquired(record) ? record.lockedAt.toISOString() : 'never'),
-  'LOCK UNTIL': ({ record }) => record?.lockUntil.toISOString() ?? '',
-}
-
-/** One line for each job, trouble first. */
-export function table(jobs: readonly JobView[]): string {
-  const rows = [...jobs].sort(troubleFirst).map((job) => Object.values(COLUMNS).map((cell) => cell(job)))
-  return columns([Object.keys(COLUMNS), ...rows])
-}
-
 const STYLES = { running: 'cyan', paused: 'yellow', idle: 'gray' } as const
 
-/** The same for people, and what to do next in each state that needs one. */
-export function forPeople(jobs: readonly JobView[]): string {
+/** One line for each job, trouble first. */
+export function lines(jobs: readonly JobView[]): string {
   const sorted = [...jobs].sort(troubleFirst)
-  const lines = sorted.map((job): [Cell, Cell] => [printable(job.name), [sentence(job), styleOf(job)]])
-  const states = [...new Set(sorted.map(({ state }) => state).filter(isTrouble))]
-  const advice = labelled(states.map((state): [Cell, Cell] => [state, JOB_STATES[state].next]))
-  return `${labelled(lines)}\n${advice && `\n${advice}\n`}`
+  return labelled(sorted.map((job) => [printable(job.name), [sentence(job), styleOf(job)]]))
+}
+
+/** The lines, what to do next in each state that needs a person, and a last line. */
+export function withAdvice(jobs: readonly JobView[], last = ''): string {
+  const states = new Set([...jobs].sort(troubleFirst).map(({ state }) => state))
+  const advice = labelled([...states].filter(isTrouble).map((state) => [state, JOB_STATES[state].next]))
+  return [lines(jobs), advice, last].filter(Boolean).join('\n\n')
 }
 
 /** The state of a job, why, and by whom. */
-export function sentence(job: JobView): string {
+function sentence(job: JobView): string {
   const [reason, who] = [why(job), owner(job)]
   return `${job.state}${reason && `${reason.startsWith('for ') ? ' ' : ', '}${reason}`}${who && ` (${who})`}`
 }
@@ -65,12 +52,13 @@ export function sentence(job: JobView): string {
 export function details(lock: LockRecord): string {
   const job = jobView(lock.name, lock)
   const { next, never } = JOB_STATES[job.state]
+  const { duration } = lock.lastRun ?? {}
   const rows: readonly (readonly [Cell, Cell])[] = [
     ['name', printable(lock.name)],
     ['state', [`${job.state}${why(job) && `, ${why(job)}`}`, styleOf(job)]],
     ['next', next],
     ['never', never],
-    ['took', took(job)],
+    ['took', duration === undefined ? '' : formatDuration(duration)],
     ['owner', owner(job)],
     ['locked at', wasAcquired(lock) ? at(lock.lockedAt, lock.now) : 'never'],
     ['lock until', at(lock.lockUntil, lock.now)],
@@ -109,11 +97,6 @@ function why({ state, why: reason, record }: JobView): string {
   return error === undefined
     ? reason
     : `${reason}${state === 'failed' ? ':' : ', last error'} ${printable(error)}`
-}
-
-function took({ record }: JobView): string {
-  const time = record?.lastRun?.duration
-  return time === undefined ? '' : formatDuration(time)
 }
 
 function owner({ record }: JobView): string {

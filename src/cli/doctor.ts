@@ -33,13 +33,10 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
   const place = describePlace(await connection.provider.table.place())
   const table = await connection.provider.table.check()
   const isMissing = table.some(({ code }) => code === 'TABLE_MISSING')
-  const { unnamedBy } = connection
-  const why =
-    unnamedBy === undefined
-      ? ''
-      : unnamedBy === 0
-        ? ' – the DataSource has no shedLockEntity(…), which may name another table: add it, or set --schema and --table-name'
-        : ` – the DataSource has ${unnamedBy} shedLockEntities, of which none has the default names: set --schema and --table-name`
+  const { isGuess } = connection
+  const why = isGuess
+    ? ' – the DataSource has no shedLockEntity(…) of that table, which may name another one: add it, or set --schema and --table-name'
+    : ''
   const findings = [
     isMissing ? found('place', `looked for ${place}${why}`, 'note') : found('place', place),
     found('connection', `by ${connection.by}, through ${connection.through}`),

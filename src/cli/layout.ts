@@ -31,19 +31,6 @@ export function wrap(text: string, width: number): string[] {
   })
 }
 
-/** Formats each row as one line. */
-export function columns(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0))) ?? []
-  return rows
-    .map((row) =>
-      row
-        .map((cell, index) => cell.padEnd((widths[index] ?? 0) + 2))
-        .join('')
-        .trimEnd(),
-    )
-    .join('\n')
-}
-
 /** Puts each text beside its label, or below a long one. Long text is wrapped below its first line. */
 export function labelled(rows: readonly (readonly [label: Cell, text: Cell])[]): string {
   const width = terminalWidth()

@@ -1,10 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { aDuration, parseLockName } from '../core/internal'
-import { JOB_STATES, jobView, printable, summary } from '../sql/internal'
-import { ExitCode, wrongUsage } from './command-error'
+import { jobView, summary } from '../sql/internal'
+import { ExitCode } from './command-error'
 import { onDatabase } from './connect'
-import { details, existingLock, forJson, forPeople, sentence, table } from './describe-lock'
-import { labelled } from './layout'
+import { details, existingLock, forJson, lines, withAdvice } from './describe-lock'
 import { readDuration } from './options'
 import { COMMAND, print, printJson } from './output'
 
@@ -20,7 +19,7 @@ export function addLockCommands(program: Command): void {
     .argument('[name]', 'show only this lock, with all that is known of it')
     .summary('list the locks, or show one: who holds what, since when, until when')
     .description(
-      'Lists the jobs by their locks, those that need a person first. A terminal shows what to do next; a pipe gets a table, with times in UTC and by the clock of the database. With a name it shows that lock; exit status 1 if there is no such lock. Otherwise 0, even if a job is stuck: see check.',
+      'Lists the jobs by their locks, those that need a person first. A terminal also shows what to do next. With a name it shows that lock; exit status 1 if there is no such lock. Otherwise 0, even if a job is stuck: see check.',
     )
   onDatabase(list, ['held', 'json'], async ({ provider }, { held, json }, name?: string) => {
     if (name !== undefined) {
@@ -33,24 +32,18 @@ export function addLockCommands(program: Command): void {
     const jobs = locks.map((lock) => jobView(lock.name, lock))
     if (json) printJson(jobs.map(forJson))
     else if (jobs.length === 0) print(held ? 'No lock is held.' : NONE)
-    else if (process.stdout.isTTY) print(`${forPeople(jobs)}\n${summary(jobs)}.`)
-    // Each line is a lock.
-    else print(table(jobs))
+    else print(process.stdout.isTTY ? withAdvice(jobs, `${summary(jobs)}.`) : lines(jobs))
   })
 
   const check = program
     .command('check')
-    .argument('[limits...]', 'name=duration: how long ago each lock may have been acquired last', addLimit)
-    .usage('[<name>=<duration>...] [options]')
+    .argument('<limits...>', 'name=duration: how long ago each lock may have been acquired last', addLimit)
+    .usage('<name>=<duration>... [options]')
+    .showHelpAfterError(`(Such as: ${COMMAND} check report=25h vacuum=7d)`)
     .summary('find jobs that did not run in time')
     .description(
       'Prints a line for each of these jobs that is stuck or late, for probes and monitoring. With --must-have-succeeded it also prints those that died or failed, and those whose last run is not known to have succeeded. A paused job is neither. Exit status 1 if it printed a line.',
     )
-  check.hook('preAction', () => {
-    const [limits] = check.processedArgs as [Limits?]
-    if (Object.keys(limits ?? {}).length === 0)
-      throw wrongUsage(`Name the jobs, such as: ${COMMAND} check report=25h vacuum=7d.`)
-  })
   onDatabase(
     check,
     ['mustHaveSucceeded', 'runningAtMost', 'json'],
@@ -58,16 +51,7 @@ export function addLockCommands(program: Command): void {
       const { mustHaveSucceeded, runningAtMost, json } = flags
       const jobs = await provider.table.overdue(limits, { mustHaveSucceeded, runningAtMost })
       if (json) printJson(jobs.map(forJson))
-      else if (jobs.length === 0) print('No job needs you.')
-      else
-        print(
-          labelled(
-            jobs.map((job) => [
-              [printable(job.name), 'red'],
-              `${sentence(job)}. ${JOB_STATES[job.state].next}`,
-            ]),
-          ),
-        )
+      else print(jobs.length === 0 ? 'No job needs you.' : withAdvice(jobs))
       if (jobs.length > 0) process.exitCode = ExitCode.no
     },
   )

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { wrongUsage } from './command-error'
 import { oneLine } from './output'
-import { isCommonJs } from './project'
+import { isCommonJs, Project } from './project'
 
 /**
  * Loads a module that the user names, and returns what it exports.
@@ -14,28 +14,38 @@ import { isCommonJs } from './project'
 export async function loadFile(file: string): Promise<object> {
   const path = resolve(file)
   if (!existsSync(path)) throw wrongUsage(`There is no file ${path} – correct the path.`)
+  const project = new Project()
+  const options = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ')
+  const compilers = OTHER_COMPILERS.test(options)
+    ? []
+    : compilersFor(project, path).flatMap((name) => project.find([name])?.path ?? [])
   try {
+    for (const compiler of compilers) await importModule(compiler)
     return await loadModule(path)
   } catch (error) {
-    const advice = /\.[cm]?ts$/.test(path) ? loaderAdvice(path, error as object) : ''
+    // Otherwise, the file or the compiler has thrown an error of its own.
+    const isUnknown = (error as { code?: unknown }).code === 'ERR_UNKNOWN_FILE_EXTENSION'
+    const needsOne = /\.[cm]?ts$/.test(path) && !OTHER_COMPILERS.test(options) && compilers.length === 0
+    const advice = isUnknown || needsOne ? ' – install tsx, or set NODE_OPTIONS="--import tsx"' : ''
     throw wrongUsage(`${path} cannot be loaded: ${oneLine(error)}${advice}`)
   }
 }
 
-/** Packages that make Node.js load TypeScript, in its options. */
-const LOADERS = /ts-node|tsx|swc|esbuild|jiti|ts-patch/
+/** Those that the user may have chosen in the options of Node.js. */
+const OTHER_COMPILERS = /ts-node|tsx|swc|esbuild|jiti|ts-patch/
 
-/** The loader that TypeScript may need. With one, the file or the loader has thrown an error of its own. */
-function loaderAdvice(path: string, { code }: { code?: unknown }): string {
-  if (!LOADERS.test([process.env['NODE_OPTIONS'], ...process.execArgv].join(' ')))
-    return ' – TypeScript may need a loader, such as NODE_OPTIONS="--require ts-node/register" or NODE_OPTIONS="--import tsx"'
-  return code === 'ERR_UNKNOWN_FILE_EXTENSION' && !isCommonJs(path)
-    ? ' – the loader in NODE_OPTIONS does not load ES modules: use NODE_OPTIONS="--import tsx"'
-    : ''
+/**
+ * Names the modules that let Node.js load a file in TypeScript: those of ts-node, if the project has it, because it knows the metadata
+ * of decorators; for an ES module, tsx.
+ */
+export function compilersFor(project: Project, path: string): readonly string[] {
+  if (!/\.[cm]?ts$/.test(path)) return []
+  if (!project.has('ts-node') || !isCommonJs(path)) return ['tsx']
+  return ['ts-node', 'tsconfig-paths'].filter((name) => project.has(name)).map((name) => `${name}/register`)
 }
 
 /**
- * Loads a file of the project as Node.js does. Uses `require` for CommonJS, because some loaders hook only that
+ * Loads a file of the project as Node.js does. Uses `require` for CommonJS, because some compilers hook only that
  * (`--require ts-node/register`).
  */
 async function loadModule(path: string): Promise<object> {

@@ -5,39 +5,9 @@ import { wrongUsage } from './command-error'
 import { oneLine } from './output'
 import type { Project } from './project'
 
-/** A schema of Prisma. Paths are absolute. */
-export interface PrismaSchema {
-  /** The file of the schema, or the folder of its files. */
-  readonly path: string
-  readonly isFolder: boolean
-  /** Each file with its text, without comments. */
-  readonly files: readonly { readonly path: string; readonly text: string }[]
-  /** The names of the app's models. */
-  readonly models: string
-  readonly migrations: string
-  readonly provider: string
-  /** The schemas of the datasource. Every model then has to name its own. */
-  readonly schemas: readonly string[]
-  /** The variable that contains the database's URL. */
-  readonly variable: string | undefined
-  /** The URL, if it is known without the variable. */
-  readonly url: string | undefined
-}
-
-/** The schemas of a project. */
-export interface PrismaProject {
-  /** The file in which Prisma is configured, relative to the project's folder. */
-  readonly config: string | undefined
-  /** The schema that Prisma uses; missing if that is unknown. */
-  readonly main: PrismaSchema | undefined
-  /** Whether Prisma finds it by itself. */
-  readonly isUsual: boolean
-  readonly others: readonly PrismaSchema[]
-}
-
-/** What is used of the config as Prisma resolves it. Before 6.6, `schema` was an object. */
+/** What is used of the config as Prisma resolves it. */
 interface PrismaConfig {
-  readonly schema?: string | { readonly filePath?: string; readonly folderPath?: string }
+  readonly schema?: string
   readonly migrations?: { readonly path?: string }
   readonly datasource?: { readonly url?: string }
 }
@@ -56,20 +26,20 @@ interface ConfigPackage {
   }>
 }
 
+/** The schemas of a project. */
+export type PrismaProject = Awaited<ReturnType<typeof prismaProject>>
+
 /** Finds the schemas of a project: the one that its config or package.json names, or where Prisma looks without them, and all others. */
-export async function prismaProject(project: Project): Promise<PrismaProject> {
+export async function prismaProject(project: Project) {
   const { root, manifest } = project
   const hasConfig = ['', '.config'].some(
     (at) => project.exists(at) && readdirSync(join(root, at)).some((name) => CONFIG.test(join(at, name))),
   )
   const { file, config, variable }: Loaded = hasConfig ? await loadConfig(project) : { config: {} }
-  const { schema: given, migrations, datasource } = config
-  const named =
-    (typeof given === 'string' ? given : (given?.folderPath ?? given?.filePath)) ?? manifest.prisma?.schema
-  if (typeof named === 'string' && !existsSync(resolve(root, named)))
+  const named = config.schema ?? manifest.prisma?.schema
+  if (named !== undefined && !existsSync(resolve(root, named)))
     throw wrongUsage(`The schema that this project names, ${named}, does not exist – correct it.`)
-  const usual =
-    typeof named === 'string' ? named : USUAL.find((path) => readFiles(join(root, path)).some(hasDatasource))
+  const usual = named ?? USUAL.find((path) => readFiles(join(root, path)).some(hasDatasource))
   const all = project.files('.prisma').map((path) => join(root, path))
   const paths = usual === undefined ? [] : [resolve(root, usual)]
   // One of them may be a link to the other.
@@ -81,18 +51,24 @@ export async function prismaProject(project: Project): Promise<PrismaProject> {
   const hasParts = (path: string): boolean =>
     all.some((other) => dirname(other) === dirname(path) && !readFiles(other).some(hasDatasource))
   paths.push(...more.map((path) => (hasParts(path) ? dirname(path) : path)))
-  const [main, ...others] = [...new Set(paths)].map(readSchema)
-  const isUsual = usual !== undefined
+  const [first, ...others] = [...new Set(paths)].map(readSchema)
   // Several schemas with different models: which of them Prisma uses is unknown.
-  if (!main || (!isUsual && others.some(({ models }) => models !== main.models)))
-    return { config: file, main: undefined, isUsual, others: main ? [main, ...others] : [] }
-  const used = {
-    ...main,
-    ...(migrations?.path !== undefined && { migrations: resolve(root, migrations.path) }),
-    variable: variable ?? main.variable,
-    url: datasource?.url ?? main.url,
+  const isKnown = usual !== undefined || others.every(({ models }) => models === first?.models)
+  const main = first && {
+    ...first,
+    migrations: resolve(root, config.migrations?.path ?? first.migrations),
+    variable: variable ?? first.variable,
+    url: config.datasource?.url ?? first.url,
   }
-  return { config: file, main: used, isUsual, others }
+  return {
+    /** The file in which Prisma is configured, relative to the project's folder. */
+    config: file,
+    /** The schema that Prisma uses; missing if that is unknown. */
+    main: isKnown ? main : undefined,
+    /** Whether Prisma finds it by itself. */
+    isUsual: usual !== undefined,
+    others: first && !isKnown ? [first, ...others] : others,
+  }
 }
 
 const CONFIG = /^(\.config\/prisma|(\.config\/)?prisma\d*\.config)\.[cm]?[jt]s$/
@@ -118,14 +94,21 @@ function readFiles(schema: string): { path: string; text: string }[] {
   }
 }
 
-function readSchema(path: string): PrismaSchema {
+/** A schema of Prisma. */
+export type PrismaSchema = ReturnType<typeof readSchema>
+
+/** @param path of the schema's file, or of the folder of its files. Paths are absolute */
+function readSchema(path: string) {
   const files = readFiles(path)
   const isFolder = statSync(path).isDirectory()
   const source = files.find(hasDatasource)
   const [, block = ''] = /^\s*datasource\s+\w+\s*\{([^}]*)\}/m.exec(source?.text ?? '') ?? []
   const schemas = /\bschemas\s*=\s*\[([^\]]*)\]/.exec(block)?.[1] ?? ''
   return {
-    ...{ path, isFolder, files },
+    ...{ path, isFolder },
+    /** Each file with its text, without comments. */
+    files,
+    /** The names of the app's models. */
     models: files
       .flatMap(({ text }) => [...text.matchAll(/^\s*model\s+(\w+)/gm)].map(([, name]) => name))
       .filter((name) => name !== 'ShedLock')
@@ -133,8 +116,11 @@ function readSchema(path: string): PrismaSchema {
       .join(),
     migrations: migrationsBeside(source?.path ?? path, path, isFolder),
     provider: (/\bprovider\s*=\s*"(\w+)"/.exec(block)?.[1] ?? '').replace(/^postgres$/, 'postgresql'),
+    /** The schemas of the datasource. Every model then has to name its own. */
     schemas: [...schemas.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name),
+    /** The variable that contains the database's URL. */
     variable: /\burl\s*=\s*env\(\s*"(\w+)"\s*\)/.exec(block)?.[1],
+    /** The URL, if it is known without the variable. */
     url: /\burl\s*=\s*"([^"]+)"/.exec(block)?.[1],
   }
 }
@@ -155,26 +141,20 @@ async function loadConfig(project: Project): Promise<Loaded> {
       "The config of Prisma can be read only with the project's own Prisma – install the project's packages first, such as prisma.",
     )
   const { loadConfigFromFile } = loader.load() as ConfigPackage
-  const placeholders: string[] = []
+  const { config = {}, resolvedPath, error } = await loadConfigFromFile({ configRoot: project.root })
+  const file = project.short(resolvedPath ?? project.root)
+  if (!error) return { file, config }
+  const why = oneLine(error.error ?? error._tag)
+  const [, variable = ''] = /environment variable:? [`'"]?(\w+)/i.exec(why) ?? []
+  if (variable === '' || variable in process.env)
+    throw wrongUsage(`The config of Prisma cannot be loaded: ${why}`)
+  // `env()` of prisma/config throws, though only the URL depends on it.
+  process.env[variable] = 'unset'
   try {
-    for (;;) {
-      const { config = {}, resolvedPath, error } = await loadConfigFromFile({ configRoot: project.root })
-      const file = project.short(resolvedPath ?? project.root)
-      const [variable] = placeholders
-      if (!error)
-        return variable === undefined
-          ? { file, config }
-          : { file, config: { ...config, datasource: {} }, variable }
-      const why = oneLine(error.error ?? error._tag)
-      const [, missing] = /environment variable:? [`'"]?(\w+)/i.exec(why) ?? []
-      // `env()` of prisma/config throws, though only the URL depends on it.
-      if (missing === undefined || placeholders.includes(missing))
-        throw wrongUsage(`The config of Prisma cannot be loaded: ${why}`)
-      placeholders.push(missing)
-      process.env[missing] = 'unset'
-    }
+    const loaded = await loadConfig(project)
+    return { ...loaded, config: { ...loaded.config, datasource: {} }, variable }
   } finally {
-    for (const placeholder of placeholders) Reflect.deleteProperty(process.env, placeholder)
+    Reflect.deleteProperty(process.env, variable)
   }
 }
 
@@ -194,15 +174,8 @@ export function hasModel(text: string, { tableName = 'shedlock' }: LockTableOpti
   return text.includes(`@@map(${JSON.stringify(tableName)})`) || models.includes(tableName)
 }
 
-interface Migration {
-  readonly name: string
-  readonly file: string
-  /** Empty if it was not written to its end. */
-  readonly text: string
-}
-
-/** Oldest first. */
-export function migrationsIn(project: Project, folder: string): readonly Migration[] {
+/** The migrations in a folder, oldest first. The text of one that was not written to its end is empty. */
+export function migrationsIn(project: Project, folder: string) {
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => /^\d{12,14}_/.test(name)) : []
   return names.sort().map((name) => {
     const file = project.short(join(folder, name, 'migration.sql'))

@@ -4,18 +4,20 @@ import { dirname, extname, join, relative } from 'node:path'
 
 interface Manifest {
   readonly type?: unknown
+  readonly scripts?: Readonly<Record<string, string>>
   readonly workspaces?: unknown
   readonly version?: string
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
   /** Where Prisma looked for its settings before version 7. */
-  readonly prisma?: { readonly schema?: unknown }
+  readonly prisma?: { readonly schema?: string }
 }
 
 /** A package that a project can load. */
 export interface Installed {
   readonly name: string
+  readonly path: string
   load(): unknown
 }
 
@@ -91,7 +93,7 @@ export class Project {
     for (const from of [project, ...carriers.map((path) => createRequire(path))]) {
       for (const name of packages) {
         const path = pathOf(from, name)
-        if (path !== undefined) return { name, load: () => from(path) as unknown }
+        if (path !== undefined) return { name, path, load: () => from(path) as unknown }
       }
     }
     return undefined
@@ -125,6 +127,12 @@ export class Project {
     }
   }
 
+  /** What the first group of an expression matches in the scripts of package.json; empty without a match. */
+  inScripts(expression: RegExp): string {
+    const { scripts = {} } = this.manifest
+    return expression.exec(Object.values(scripts).join('\n'))?.[1] ?? ''
+  }
+
   exists(file: string): boolean {
     return existsSync(join(this.root, file))
   }
@@ -137,7 +145,8 @@ export class Project {
   /** The command of its package manager that adds a package. */
   adds(): string {
     const managers = { 'pnpm-lock.yaml': 'pnpm', 'yarn.lock': 'yarn', 'bun.lock': 'bun', 'bun.lockb': 'bun' }
-    const folders = withParents(this.root)
+    // A folder above both is another project's.
+    const folders = [this.root, this.workspace() ?? this.root]
     const found = Object.entries(managers).find(([file]) =>
       folders.some((each) => existsSync(join(each, file))),
     )

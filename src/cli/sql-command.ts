@@ -1,10 +1,9 @@
-import { writeFileSync } from 'node:fs'
 import { Argument, type Command } from 'commander'
 import { dialects, migrationScripts, type DialectName } from '../sql/internal'
-import { wrongUsage } from './command-error'
 import { literal } from './init/plan'
 import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags } from './options'
 import { print, warn } from './output'
+import { writeText } from './write-text'
 
 /** Prisma's and the drivers' names for databases, which differ from those of the dialects. */
 const ALIASES: Readonly<Record<string, DialectName>> = {
@@ -29,26 +28,14 @@ export function addSqlCommand(program: Command): void {
     const dialect = ALIASES[name] ?? (name as DialectName)
     const names = lockTableOptions(flags)
     const { up, down } = migrationScripts(dialects[dialect], names)
-    printOrWrite(flags.down ? down : up, flags.out)
+    const text = flags.down ? down : up
+    if (flags.out === undefined) print(text)
+    else {
+      writeText(flags.out, text)
+      warn(`wrote ${flags.out}`)
+    }
     // What is printed here does not reach the provider.
     if (Object.keys(names).length > 0)
       warn(`use the same names in code: the lock provider (${literal(names)})`)
   })
-}
-
-/** Prints the text, or writes it to a file that does not exist yet. */
-function printOrWrite(text: string, out: string | undefined): void {
-  if (out === undefined) {
-    print(text)
-    return
-  }
-  try {
-    writeFileSync(out, text, { flag: 'wx' })
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw wrongUsage(`${out} already exists – choose another name, or remove it.`)
-    const advice = code === 'ENOENT' ? ' – create its folder first' : ''
-    throw wrongUsage(`${out} cannot be written: ${message}${advice}`)
-  }
-  warn(`wrote ${out}`)
 }

@@ -224,25 +224,20 @@ describe('shedlock-orm init with TypeORM', () => {
   })
 
   it.each([
-    ['tsx', '', '--import tsx'],
-    ['ts-node', '', '--require ts-node/register'],
-    ['typescript', 'npm install -D tsx\n   ', '--import tsx'],
-  ])(
-    'prints how to check with the DataSource, and the name that it has, with %s',
-    async (name, install, option) => {
-      const files = {
-        'package.json': packageWith({ typeorm: '1.1.1', [name]: '1.0.0' }, { type: 'commonjs' }),
-        'src/data-source.ts': 'export const AppDataSource: DataSource = new DataSource({})',
-      }
-      const { stdout } = await init(project(files))
-      expect(stdout).toContain(
-        `\n\n   ${install}NODE_OPTIONS="${option}" npx shedlock-orm doctor -d src/data-source.ts\n`,
-      )
-      expect(stdout).toContain("import { AppDataSource } from './data-source' // in src\n")
-      expect(stdout).toContain('typeOrmLockProvider(AppDataSource)')
-      expect(stdout).toContain('await AppDataSource.destroy()')
-    },
-  )
+    ['tsx', ''],
+    ['ts-node', ''],
+    ['typescript', 'npm install -D tsx\n   '],
+  ])('prints how to check with the DataSource, and the name that it has, with %s', async (name, install) => {
+    const files = {
+      'package.json': packageWith({ typeorm: '1.1.1', [name]: '1.0.0' }, { type: 'commonjs' }),
+      'src/data-source.ts': 'export const AppDataSource: DataSource = new DataSource({})',
+    }
+    const { stdout } = await init(project(files))
+    expect(stdout).toContain(`\n\n   ${install}npx shedlock-orm doctor -d src/data-source.ts\n`)
+    expect(stdout).toContain("import { AppDataSource } from './data-source' // in src\n")
+    expect(stdout).toContain('typeOrmLockProvider(AppDataSource)')
+    expect(stdout).toContain('await AppDataSource.destroy()')
+  })
 
   it.each([
     ['as the scripts name it', 'ts-node typeorm migration:run -d db/connection.ts', ' -d db/connection.ts'],
@@ -256,17 +251,15 @@ describe('shedlock-orm init with TypeORM', () => {
     expect((await init(project(files))).stdout).toContain(`npx shedlock-orm doctor${option}\n`)
   })
 
-  it('checks with the tsconfig and the paths with which the scripts run ts-node', async () => {
+  it('checks with the tsconfig with which the scripts run ts-node', async () => {
     const migrate =
       'ts-node -r tsconfig-paths/register --project server/tsconfig.json typeorm -d db/connection.ts'
-    const dependencies = { typeorm: '1.1.1', 'ts-node': '10', 'tsconfig-paths': '4' }
+    const dependencies = { typeorm: '1.1.1', 'ts-node': '10' }
     const files = {
       'package.json': packageWith(dependencies, { scripts: { migrate } }),
       'db/connection.ts': '',
     }
-    expect((await init(project(files))).stdout).toContain(
-      '\n   TS_NODE_PROJECT=server/tsconfig.json NODE_OPTIONS="--require ts-node/register --require tsconfig-paths/register" npx',
-    )
+    expect((await init(project(files))).stdout).toContain('\n   TS_NODE_PROJECT=server/tsconfig.json npx')
   })
 })
 
@@ -672,7 +665,11 @@ describe('shedlock-orm init', () => {
       { 'package.json': packageWith({ typeorm: '1' }), 'pnpm-workspace.yaml': '', 'pnpm-lock.yaml': '' },
       true,
     ],
-    ['in a folder above that is no workspace', { 'package.json': packageWith({ typeorm: '1.1.1' }) }, false],
+    [
+      'in a folder above that is no workspace',
+      { 'package.json': packageWith({ typeorm: '1.1.1' }), 'pnpm-lock.yaml': '' },
+      false,
+    ],
   ])('finds the packages that the root names, %s', async (_, files, finds) => {
     const nest = { '@nestjs/core': '11', '@nestjs/schedule': '5' }
     const folder = project({ ...files, 'apps/api/package.json': packageWith(nest) })

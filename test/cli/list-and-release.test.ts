@@ -110,11 +110,11 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
     const { status, stdout } = await run('list')
     expect(status).toBe(0)
     expect(stdout).toMatch(
-      /^NAME +STATE +WHY +OWNER +TOOK +LOCKED AT +LOCK UNTIL\nreport +running +for \d+m?s of 1h 30m +host-1\/42 .*\ncleanup +idle +unlocked \d+m?s ago +host-1\/42 +\d+m?s /,
+      /^report +running for \d+m?s of 1h 30m \(host-1\/42\)\ncleanup +idle, unlocked \d+m?s ago \(host-1\/42\)\n$/,
     )
     expect((await run('list', '--held')).stdout).not.toContain('cleanup')
     await (await provider.lock({ name: 'vacuum', lockAtMostFor: '1h' }))?.unlock({ outcome: 'failed' })
-    const trouble = (await run('list')).stdout.split('\n').slice(1, -1)
+    const trouble = (await run('list')).stdout.split('\n').slice(0, -1)
     expect(trouble.map((line) => line.split(' ')[0])).toEqual(['vacuum', 'report', 'cleanup'])
 
     const locks = JSON.parse((await run('list', '--json')).stdout) as LockRecord[]
@@ -224,7 +224,7 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
   })
 
   // As ts-node/register: a loader that only knows require, with the metadata of decorators, which tsx does not have.
-  const register = join(project, 'register.cjs')
+  const register = join(project, 'like-ts-node.cjs')
   writeFileSync(
     register,
     `const { readFileSync } = require('node:fs')
@@ -239,7 +239,8 @@ require.extensions['.ts'] = (module, file) =>
   it.each([
     ['typeorm', 'cjs', '', 'module.exports = new DataSource(options)'],
     ['typeorm', 'mjs', '', 'export default new DataSource(options)'],
-    ['typeorm', 'ts', '--import tsx', 'export const AppDataSource: DataSource = new DataSource(options)'],
+    ['typeorm', 'mts', '', 'export default new DataSource(options)'],
+    ['typeorm', 'ts', '', 'export const AppDataSource: DataSource = new DataSource(options)'],
     [
       'typeorm',
       'nest.ts',
@@ -255,13 +256,13 @@ require.extensions['.ts'] = (module, file) =>
     const names = '{ Column, DataSource, Entity, PrimaryColumn }'
     const load =
       extension === 'cjs' ? `const ${names} = require('${typeorm}')` : `import ${names} from '${typeorm}'`
-    const type = extension.endsWith('ts') ? ': any' : ''
+    const type = /ts$/.test(extension) ? ': any' : ''
     const file = join(project, `data-source.${extension}`)
     writeFileSync(file, `${load}\nconst options${type} = ${options}\n${exported}\n`)
     const env = { NODE_OPTIONS: loader }
     const { stdout, stderr, status } = await runCli(['list', '--data-source', file], { env })
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-    expect(stdout).toMatch(/^NAME .*\nreport /)
+    expect(stdout).toMatch(/^report +running/)
     // Neither synchronize nor dropSchema was obeyed.
     expect(await isHeld('report')).toBe(true)
   })

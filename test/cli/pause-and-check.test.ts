@@ -17,7 +17,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     const { status, stdout } = await run('check', 'a=b=1h', 'never=25h')
     expect(status).toBe(1)
     expect(stdout).toMatch(
-      /^a=b +late, acquired 2h ago, limit 1h \(host-1\/42\)\. See what .*\nnever +late, never ran, limit 1d 1h\. See what .*\n$/,
+      /^a=b +late, acquired 2h ago, limit 1h \(host-1\/42\)\nnever +late, never ran, limit 1d 1h\n\nlate +See what .*\n$/,
     )
     const json = await run('check', 'a=b=1h', 'never=25h', '--json')
     expect(JSON.parse(json.stdout)).toMatchObject([
@@ -34,9 +34,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
       await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome })
     }
     await end('succeeded')
-    expect((await run('list')).stdout).toMatch(
-      /^job +idle +succeeded \d+m?s ago +host-1\/42 +\d+m?s +\S+Z +\S+Z$/m,
-    )
+    expect((await run('list')).stdout).toMatch(/^job +idle, succeeded \d+m?s ago \(host-1\/42\)$/m)
     expect(await run(...limits)).toMatchObject({ status: 0, stdout: 'No job needs you.\n' })
     await end('failed')
     expect((await run('list', 'job')).stdout).toMatch(
@@ -44,7 +42,9 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     )
     expect(await run(...limits)).toMatchObject({
       status: 1,
-      stdout: expect.stringMatching(/^job +failed, \d+m?s ago \(host-1\/42\)\. Correct the error\. /),
+      stdout: expect.stringMatching(
+        /^job +failed, \d+m?s ago \(host-1\/42\)\n\nfailed +Correct the error\. /,
+      ),
     })
     expect((await run('check', 'job=1h')).status).toBe(0)
     await end()
@@ -76,7 +76,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome: 'failed', error })
     expect((await run('list', 'job')).stdout).toMatch(/^state +failed, \d+m?s ago: ECONNREFUSED$/m)
     expect((await run('check', 'job=1h', '--must-have-succeeded')).stdout).toMatch(
-      /^job +failed, \d+m?s ago: ECONNREFUSED \(host-1\/42\)\. Correct the error\. /,
+      /^job +failed, \d+m?s ago: ECONNREFUSED \(host-1\/42\)\n\nfailed +Correct the error\. /,
     )
     expect((await run('exec', 'job', '--lock-at-most-for', '1m', '--', 'false')).status).toBe(1)
     expect((await provider.table.find('job'))?.lastRun).toMatchObject({
@@ -100,7 +100,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     const check = await run('check', 'job=2h')
     expect(check.status).toBe(1)
     expect(check.stdout).toMatch(
-      /^job +stuck, acquired (50|49)m ahead of the clock of the database \(java-host\)\. /,
+      /^job +stuck, acquired (50|49)m ahead of the clock of the database \(java-host\)$/m,
     )
   })
 
@@ -110,7 +110,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     expect((await run(...pause)).stdout).toMatch(
       /^name +job\nstate +paused, .* left\nnext .*\nnever .*\nowner +paused by ann: migration\nlocked at +never\nlock until +\S+ \S+ UTC \(in (8h|7h 59m)\)\n/,
     )
-    expect((await run('list')).stdout).toMatch(/\njob +paused +(8h|7h 59m) left +paused by ann/)
+    expect((await run('list')).stdout).toMatch(/^job +paused, (8h|7h 59m) left \(paused by ann/)
     expect(JSON.parse((await run('list', '--json')).stdout)).toMatchObject([{ paused: true, lockedAt: null }])
     expect(JSON.parse((await run('check', 'job=1h', 'other=1h', '--json')).stdout)).toEqual([
       { name: 'other', state: 'late', why: 'never ran, limit 1h', overdueAfter: 3_600_000, lockedAt: null },

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/dialects'
@@ -47,12 +47,7 @@ describe('shedlock-orm sql', () => {
   })
 
   it('writes to a file, but not over one that is there', async () => {
-    const file = join(folder, 'V1__shedlock.sql')
-    expect(await runCli(['sql', 'sqlite', '--out', join(folder, 'no', 'such.sql')])).toMatchObject({
-      status: 2,
-      stderr: expect.stringMatching(/such\.sql cannot be written: .* – create its folder first\n$/),
-    })
-    expect(existsSync(join(folder, 'no'))).toBe(false)
+    const file = join(folder, 'new/V1__shedlock.sql')
     expect(await runCli(['sql', 'sqlite', '--out', file])).toMatchObject({ status: 0, stdout: '' })
     writeFileSync(file, 'mine')
     expect((await runCli(['sql', 'sqlite', '--out', file])).status).toBe(2)

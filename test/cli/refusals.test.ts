@@ -25,7 +25,7 @@ it.each([
   [['lst'], /unknown command 'lst'\n\(Did you mean list\?\)/],
   [['list', '--jsn'], /unknown option '--jsn'\n\(Did you mean --json\?\)/],
   [['exec'], /\n\(The command comes after --: shedlock-orm exec report --lock-at-most-for 10m -- /],
-  [['check'], /such as: shedlock-orm check report=25h vacuum=7d/],
+  [['check'], /\(Such as: shedlock-orm check report=25h vacuum=7d\)/],
   [['check', 'job=10'], /no unit/],
   [['check', 'job=soon', '--url', 'file:x.sqlite'], /'job=soon' is invalid/],
   [PAUSE.concat('8h'), /--reason/],

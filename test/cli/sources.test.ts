@@ -181,7 +181,7 @@ it.each<[string, Refused, RegExp]>([
   [
     'a DataSource in TypeScript without a loader',
     { files: { 'data-source.ts': ENUM }, args: DATA_SOURCE },
-    /TypeScript may need a loader, such as NODE_OPTIONS/,
+    / – install tsx, or set NODE_OPTIONS/,
   ],
   [
     'a DataSource that throws',
@@ -209,7 +209,7 @@ it.each<[string, Refused, RegExp]>([
       args: DATA_SOURCE,
     },
     // A newer Node.js loads TypeScript by itself.
-    'typescript' in process.features ? /cannot be loaded/ : /does not load ES modules: use .*tsx/,
+    'typescript' in process.features ? /cannot be loaded/ : / – install tsx, or set NODE_OPTIONS/,
   ],
 ])(
   'the command line refuses, with its reason: %s',

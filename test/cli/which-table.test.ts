@@ -148,7 +148,7 @@ module.exports = new DataSource({ ...${JSON.stringify(typeOrm)}, ${options} })`,
     const { database, dataSource } = await open()
     await dataSource.query('drop table shedlock')
     expect((await runCli(['doctor', '-d', fileOf(database, '')])).stdout).toMatch(
-      /^note +place: looked for .* – the DataSource has no shedLockEntity/,
+      /^note +place: looked for .* – the DataSource has no shedLockEntity\(…\) of that table/,
     )
   })
 

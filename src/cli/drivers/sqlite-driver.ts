@@ -19,22 +19,18 @@ type BetterSqlite3 = new (
   close(): unknown
 }
 
-/** Each library that opens a file, by its package. */
-const OPEN: Readonly<Record<string, (library: never, file: string) => Promise<DriverConnection>>> = {
-  'better-sqlite3': openBetterSqlite3,
-  '@libsql/client': (library: Libsql, file) => openLibsql(library, `file:${file}`),
-}
-
 /** Uses better-sqlite3 or @libsql/client. */
 export const sqliteDriver: CliDriver = {
   ...drivers.sqlite,
-  packages: Object.keys(OPEN),
+  packages: ['better-sqlite3', '@libsql/client'],
   via: ['@prisma/adapter-better-sqlite3', '@prisma/adapter-libsql', 'typeorm'],
   open: async (url, create) => {
     const { name, exports } = loadDriver(sqliteDriver)
     const file = sqliteFile(url)
     if (!create) checkFile(file)
-    return (OPEN[name] ?? openBetterSqlite3)(exports as never, file)
+    return name === '@libsql/client'
+      ? openLibsql(exports as Libsql, `file:${file}`)
+      : openBetterSqlite3(exports as BetterSqlite3, file)
   },
 }
 

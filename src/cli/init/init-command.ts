@@ -1,11 +1,12 @@
-import { appendFileSync, mkdirSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { Argument, type Command } from 'commander'
 import { wrongUsage } from '../command-error'
 import { usualFileWith } from '../environment'
+import { compilersFor } from '../module-file'
 import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags } from '../options'
 import { print, warn } from '../output'
 import { Project } from '../project'
+import { writeText } from '../write-text'
 import type { Plan, Step, Task, Write } from './plan'
 import { prisma8Plan, prismaPlan } from './prisma-plan'
 import { typeOrmPlan } from './typeorm-plan'
@@ -48,7 +49,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const where = folder === '.' ? '' : `, in ${folder}`
   warn(`found ${[...plan.found, scheduler].map((each) => each.trim()).join(', ')}${where}`)
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
-  for (const write of plan.writes) perform(project, write, flags.dryRun)
+  for (const write of plan.writes) perform(write, flags.dryRun)
   for (const file of plan.others ?? [])
     warn(`${file} is left as it is: name its migrations with --migrations if jobs use its database`)
   if (more.length > 0) warn(`there may be jobs in ${more.map(([each]) => each).join(', ')}, too`)
@@ -90,42 +91,26 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
   return orm
 }
 
-/** Writes a file at once or not at all, so that a run that was interrupted can be repeated. */
-function perform(project: Project, { file, text, appends = false }: Write, isDry = false): void {
-  const path = join(project.root, file)
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+function perform({ file, text, appends = false }: Write, isDry = false): void {
   if (isDry) {
     print(`${appends ? 'Would add to' : 'Would write'} ${file}:\n\n${indented(text.trim(), 2)}\n\n`)
     return
   }
-  try {
-    if (size > 0 && !appends) throw new Error('it exists already')
-    mkdirSync(dirname(path), { recursive: true })
-    if (appends) appendFileSync(path, text)
-    else {
-      writeFileSync(`${path}.new`, text)
-      renameSync(`${path}.new`, path)
-    }
-  } catch (error) {
-    if (appends && statSync(path).size > size) truncateSync(path, size)
-    throw wrongUsage(`${file} cannot be written: ${(error as Error).message}`)
-  }
+  writeText(file, text, appends)
   warn(appends ? `added the model to ${file}` : `wrote ${file}`)
 }
 
 function check(project: Project, { dataSource = '', missingDriver, variable = 'DATABASE_URL' }: Plan): Step {
   const file = usualFileWith([variable])
-  const isCommon = project.has('ts-node') && project.manifest.type !== 'module'
-  const loader = !/\.[cm]?ts$/.test(dataSource) ? '' : isCommon ? 'ts-node' : 'tsx'
-  const paths = project.has('tsconfig-paths') ? ' --require tsconfig-paths/register' : ''
-  const option = isCommon ? `--require ts-node/register${paths}` : '--import tsx'
-  const [, config] = /ts-node[^"]* (?:-P|--project)[ =]([^\s"]+)/.exec(project.read('package.json')) ?? []
-  const tsconfig = isCommon && config !== undefined ? `TS_NODE_PROJECT=${config} ` : ''
-  const missing = [missingDriver, project.has(loader) ? '' : loader].filter(Boolean).join(' ')
+  const [compiler = ''] = compilersFor(project, join(project.root, dataSource))
+  const tsconfig = compiler.startsWith('ts-node')
+    ? project.inScripts(/ts-node.* (?:-P|--project)[ =](\S+)/)
+    : ''
+  const missing = missingDriver ?? (compiler === 'tsx' && !project.has('tsx') ? 'tsx' : '')
   const set = dataSource === '' && file === undefined ? `, with ${variable} set` : ''
   const through = missingDriver && ", through a driver, because the command cannot use Prisma's engine"
   const install = missing && `${project.adds()} -D ${missing}\n`
-  const doctor = `${loader && `${tsconfig}NODE_OPTIONS="${option}" `}npx shedlock-orm doctor${dataSource && ` -d ${dataSource}`}`
+  const doctor = `${tsconfig && `TS_NODE_PROJECT=${tsconfig} `}npx shedlock-orm doctor${dataSource && ` -d ${dataSource}`}`
   return [
     `Check the table and the connection${set}${through ?? ''}:`,
     `${install}${doctor}${file === undefined ? '' : ` --env ${file}`}`,

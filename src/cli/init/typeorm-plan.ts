@@ -111,8 +111,7 @@ function clientOf(project: Project, sources: readonly string[]): { name: string;
 
 /** The file that the scripts pass to TypeORM's command line, or that is called like one. Loading another one might start the app. */
 function dataSourceOf(project: Project, client = ''): string | undefined {
-  const script = /typeorm[^"]*\s(?:-d|--dataSource)[ =]([^\s"]+\.[cm]?[jt]s)\b/
-  const [, named = ''] = script.exec(project.read('package.json')) ?? []
+  const named = project.inScripts(/typeorm.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b/)
   if (named !== '' && project.exists(named)) return named
   const usual = project.sources().filter((file) => /(data-?source|ormconfig|typeorm)[\w.-]*$/i.test(file))
   return usual.includes(client) ? client : usual.length === 1 ? usual[0] : undefined
