@@ -137,6 +137,15 @@ export interface TableDialect {
   }[]
 }
 
+/** Of a setting: the server, or a limit of its user, has room for few connections besides those in use. */
+export const FEW_CONNECTIONS = {
+  name: 'connections',
+  wrong: /^few left/,
+  severity: 'warning',
+  message:
+    "the server has room for few more connections: the locks of each process open one or two beside the app's pool, at most ownConnections, and use that pool if there is no room – raise the limit, or set ownConnections: 0",
+} as const
+
 /** How a database driver writes placeholders and reports errors, whichever client is on top of it. */
 export interface Driver {
   /** Returns the placeholder for the value at this position, counted from 0. */

@@ -1,5 +1,5 @@
 import { raw, sql, type Sql } from '../../sql'
-import type { TableDialect } from '../../dialect'
+import { FEW_CONNECTIONS, type TableDialect } from '../../dialect'
 
 /** The user of this connection, as `grant … to` expects it, and as the server lists privileges. */
 const GRANTEE = sql`concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`
@@ -61,6 +61,16 @@ export const mysqlTable: TableDialect = {
   // Without SESSION it is for the next transaction, so it fails in this one (1568); the value is what it is already.
   failsInTransaction: sql`set @@transaction_isolation = @@session.transaction_isolation`,
   settings: [
+    {
+      ...FEW_CONNECTIONS,
+      // MySQL skips the first comment, MariaDB the second one.
+      read: sql`
+        select concat(case when most - used < 20 then 'few left: ' else '' end, used, ' of ', most, ' in use') as connections from (
+          select cast(variable_value as signed) as used,
+            least(@@max_connections, case when @@max_user_connections = 0 then @@max_connections else @@max_user_connections end) as most
+          from /*M! information_schema.global_status */ /*!80000 performance_schema.global_status */
+          where variable_name = 'Threads_connected') shedlock_connections`,
+    },
     {
       name: 'read-only server',
       read: sql`select @@global.read_only as value`,

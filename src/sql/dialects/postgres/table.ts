@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../sql'
-import type { TableDialect } from '../../dialect'
+import { FEW_CONNECTIONS, type TableDialect } from '../../dialect'
 
 /**
  * The schemas of the search path with which the connection began, in their order: the app may have left another path, or another
@@ -81,6 +81,15 @@ export const postgresTable: TableDialect = {
   isInTransaction: sql`select (pg_catalog.txid_current_if_assigned() is not null)::int as is_open`,
   settings: [
     {
+      ...FEW_CONNECTIONS,
+      read: sql`
+        select concat(case when most - used < 20 then 'few left: ' end, used, ' of ', most, ' in use') from (
+          select count(*) filter (where backend_type = 'client backend') as used, least(
+            current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
+            (select nullif(rolconnlimit, -1) from pg_catalog.pg_roles where rolname = current_user)) as most
+          from pg_catalog.pg_stat_activity) shedlock_connections`,
+    },
+    {
       name: 'synchronous standby',
       read: sql`
         select case when current_setting('synchronous_standby_names') = '' and exists (select 1 from pg_catalog.pg_stat_replication)
@@ -89,6 +98,15 @@ export const postgresTable: TableDialect = {
       severity: 'warning',
       message:
         'all standbys are asynchronous, so a failover may lose a lock that was just acquired, and two callers hold it – set synchronous_standby_names, or accept that',
+    },
+    {
+      name: 'transaction isolation',
+      read: sql`select current_setting('default_transaction_isolation')`,
+      wrong: /repeatable read|serializable/,
+      severity: 'warning',
+      message:
+        'each lost race leaves an error 40001 in the log of the server, and is retried – use read committed, which is enough',
+      fix: (grantee) => `alter role ${grantee} set default_transaction_isolation = 'read committed'`,
     },
     {
       name: 'synchronous commit',
