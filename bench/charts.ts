@@ -3,24 +3,28 @@ import { compile, type TopLevelSpec } from 'vega-lite'
 import { displayName, isFloorOfClient, RAW, READ } from './floor'
 import type { Measured } from './measure'
 import { contenderName, databaseName } from './names'
-import type { BlockedRow, DatabaseResults, Results, Thaw } from './results'
+import type { BlockedRow, DatabaseResults, Flood, Results, Soak, Thaw } from './results'
 
-/** What happened to an app's connections. */
+/** What happened to apps and their locks under faults. */
 export interface Faults {
   readonly blockedRow: readonly BlockedRow[]
   readonly thaw: readonly Thaw[]
+  readonly flood: readonly Flood[]
+  readonly soak: readonly Soak[]
 }
 
 /** Draws the results as pictures. Returns each SVG by its file name. */
 export async function charts(
   { databases }: Results,
-  { blockedRow, thaw }: Faults,
+  { blockedRow, thaw, flood, soak }: Faults,
 ): Promise<Record<string, string>> {
   const all = Object.entries(databases)
   const slowest = (row: BlockedRow['row']) =>
     blockedRow.filter((one) => one.row === row).map((one) => barOf(one, one.p99))
   const first = (death: Thaw['death']) =>
     thaw.filter((one) => one.death === death).map((one) => barOf(one, one.p50))
+  const longest = (way: string) =>
+    flood.filter((one) => one.way === way).map((one) => barOf(one, one.longest))
   const specifications = {
     'at-a-glance': atAGlance(databases['postgres']?.operations ?? []),
     lose: operationCharts(all, 'lose'),
@@ -35,6 +39,11 @@ export async function charts(
       'Connections ended by the server: ms': first('ended by the server'),
       'Silent connections: ms': first('silent'),
     }),
+    flood: panels({
+      'Connections of their own: ms': longest('own'),
+      "The app's pool: ms": longest('app'),
+    }),
+    soak: soakChart(soak),
   }
   const drawn: Record<string, string> = {}
   for (const [name, plots] of Object.entries(specifications)) {
@@ -165,7 +174,7 @@ function bar(one: Measured): Bar {
   return { who: displayName(one), value: one.median, kind }
 }
 
-const barOf = ({ server, orm }: BlockedRow | Thaw, value: number): Bar => ({
+const barOf = ({ server, orm }: BlockedRow | Thaw | Flood, value: number): Bar => ({
   who: `${databaseName(server)}, ${orm}`,
   value,
   kind: 'shedlock-orm',
@@ -248,19 +257,42 @@ function rowsChart(all: All): Chart {
   return lines(points, 'rows', 'rows in the table', 'log')
 }
 
+function soakChart(soak: readonly Soak[]): Chart {
+  const points = soak.flatMap(({ server: database, minutes, memory, ...one }) =>
+    Object.entries({
+      'heap through TypeORM: MB': (memory[0]?.heap ?? NaN) / 1e6,
+      'heap through Prisma: MB': (memory[1]?.heap ?? NaN) / 1e6,
+      "connections, the apps' and the locks'": one.connections,
+      'rows in the table': one.rows,
+      'due times': one.dueTimes,
+      'due times without a run': one.dueTimes - one.runs,
+    }).map(([what, value]) => ({ database, minutes, what, value })),
+  )
+  return lines(points, 'minutes', 'minutes', 'linear')
+}
+
 type Point = Readonly<Record<string, string | number>> & { readonly what: string }
 
 /** Draws one plot for each kind of value, one below the other. */
-function lines(points: readonly Point[], x: string, title: string, scale: 'log' | 'symlog'): Chart {
-  const databases = ['postgres', 'mariadb', 'mysql', 'sqlite'] as const
-  const values = [...new Set(points.map((point) => Number(point[x])))]
+function lines(
+  points: readonly Point[],
+  x: string,
+  title: string,
+  scale: 'linear' | 'log' | 'symlog',
+): Chart {
+  const databases = (['postgres', 'mariadb', 'mysql', 'sqlite'] as const).filter((name) =>
+    points.some(({ database }) => database === name),
+  )
+  const measured = [...new Set(points.map((point) => Number(point[x])))]
+  // Where there are too many to be read, only the round ones.
+  const values = measured.length > 12 ? measured.filter((value) => value % 10 === 0) : measured
   const named = (point: Point) => ({ ...point, database: databaseName(String(point['database'])) })
   const plot = (what: string) => ({
     title: { text: what },
     data: { values: points.filter((point) => point.what === what).map(named) },
     width: PLOT_WIDTH,
     height: 130,
-    mark: { type: 'line', point: true },
+    mark: { type: 'line', point: measured.length === values.length },
     encoding: {
       x: {
         field: x,

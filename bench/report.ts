@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { format, resolveConfig } from 'prettier'
 import { charts } from './charts'
 import { allTables, summary } from './page-tables'
-import type { BlockedRow, Results, Thaw } from './results'
+import type { BlockedRow, Flood, Results, Soak, Thaw } from './results'
 
 const FOLDER = join(__dirname, '../docs/performance')
 const PAGE = join(__dirname, '../docs/performance.md')
@@ -12,11 +12,17 @@ const [BEGIN, END] = ['<!-- results: drawn by npm run bench:report -->', '<!-- e
 
 /**
  * Updates the page, all charts and all figures from the files in docs/performance: the outputs of `npm run bench -- --json`,
- * `npm run flood -- held locked --json` and `npm run flood -- ended frozen --json`.
+ * `npm run flood -- held locked --json`, `npm run flood -- ended frozen --json`, `npm run flood -- flood --json` with `--way own` and
+ * `--way app`, and `npm run soak`.
  */
 async function main(): Promise<void> {
   const results = JSON.parse(readFileSync(join(FOLDER, 'results.json'), 'utf8')) as Results
-  const faults = { blockedRow: lines<BlockedRow>('blocked-row.jsonl'), thaw: lines<Thaw>('thaw.jsonl') }
+  const faults = {
+    blockedRow: lines<BlockedRow>('blocked-row.jsonl'),
+    thaw: lines<Thaw>('thaw.jsonl'),
+    flood: lines<Flood>('flood.jsonl'),
+    soak: lines<Soak>('soak.jsonl'),
+  }
   for (const [file, svg] of Object.entries(await charts(results, faults)))
     writeFileSync(join(FOLDER, file), svg)
   const page = readFileSync(PAGE, 'utf8')

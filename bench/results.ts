@@ -47,3 +47,24 @@ export interface Thaw {
   readonly death: 'ended by the server' | 'silent'
   readonly p50: number
 }
+
+/** A line of the output of `npm run flood -- flood --json`. In milliseconds: how long another lock waited at most. */
+export interface Flood {
+  readonly server: string
+  readonly orm: string
+  /** Connections of the lock's own, or the app's pool. */
+  readonly way: string
+  readonly longest: number
+}
+
+/** A line of the output of `npm run soak`: since it began. */
+export interface Soak {
+  readonly server: string
+  readonly minutes: number
+  readonly dueTimes: number
+  readonly runs: number
+  readonly rows: number
+  readonly connections: number
+  /** In bytes, of the instances that live for the whole hour: one with TypeORM, one with Prisma. */
+  readonly memory: readonly { readonly heap: number }[]
+}

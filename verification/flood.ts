@@ -117,6 +117,7 @@ async function flood({ open, server }: Setting): Promise<Finding> {
   const outcome = await flooding
   await app.close()
   return {
+    figures: { longest },
     isKept: lostAt === undefined && outcome === 'released' && others.failed === 0 && longest < 1_000,
     what: `${lostAt === undefined ? 'kept' : `lost after ${round(lostAt)}`}, ${outcome}; other locks: ${others.acquired} acquired and released, the longest in ${round(longest)}, ${others.failed} failed`,
   }
