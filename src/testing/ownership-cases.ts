@@ -11,7 +11,6 @@ import {
   expectRefused,
   newConfiguration,
   prepare,
-  tokenOf,
   untilFree,
   type Cases,
 } from './expectations'
@@ -49,7 +48,7 @@ export const ownershipCases: Cases = {
     for (let round = 0; round < 100; round++) {
       for (const instance of [provider, other]) {
         const lock = await acquire(instance, configuration)
-        tokens.push(await tokenOf(lock))
+        tokens.push(await lock.fencingToken?.())
         await lock.unlock(undefined)
       }
     }
@@ -104,7 +103,7 @@ export const ownershipCases: Cases = {
       const lock = await acquire(provider, configuration)
       await lock.unlock('failed')
       await expectLost(lock.extend(300_000, 300_000))
-      await expectLost(tokenOf(lock))
+      await expectLost(lock.fencingToken?.())
       await untilFree(environment, configuration.name)
     }
   },
@@ -126,13 +125,13 @@ export const ownershipCases: Cases = {
   ) => {
     const { provider, other, configuration } = await prepare(environment)
     const { lock: late, answer } = await acquireBriefly(provider, configuration, async (lock) => {
-      const token = await tokenOf(lock)
+      const token = await lock.fencingToken?.()
       return lock.lease.remaining() > 0 ? { token } : undefined
     })
     await untilFree(environment, configuration.name)
-    await expectLost(tokenOf(late))
+    await expectLost(late.fencingToken?.())
     const successor = await acquireWhenFree(other, configuration)
-    await expectLost(tokenOf(late))
-    expectGrowing([answer.token, await tokenOf(successor)])
+    await expectLost(late.fencingToken?.())
+    expectGrowing([answer.token, await successor.fencingToken?.()])
   },
 }

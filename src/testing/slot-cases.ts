@@ -7,7 +7,6 @@ import {
   expectHeld,
   expectRefused,
   prepare,
-  tokenOf,
   unlessOver,
   untilFree,
   type Cases,
@@ -45,7 +44,7 @@ function attempts(rest: Partial<LockConfiguration>, ...all: readonly Attempt[]):
       const dies = end === 'died'
       const lock = await acquire(instance, dies ? { ...ofAttempt, lockAtMostFor: '2s' } : ofAttempt)
       const check = async (): Promise<void> => {
-        const token = await tokenOf(lock)
+        const token = await lock.fencingToken?.()
         assert(
           Number(token) >= (slot ?? 0),
           `the fencing token ${token} of slot ${slot} is less than the slot`,

@@ -5,7 +5,6 @@ import type { DialectName } from '../../src/sql/dialect'
 import type { LockTableOptions } from '../../src/sql/names'
 import type { SqlLockProviderOptions } from '../../src/sql/sql-lock-provider'
 import type { LockProviderEnvironment } from '../../src/testing/expectations'
-import type { Counter } from '../../src/testing/race-cases'
 import { allowedNames } from '../sql/hostile-names'
 import { observeLockTable, type Observer } from './lock-table-observer'
 
@@ -40,8 +39,6 @@ export interface SqlLockProviderEnvironment
   extends LockProviderEnvironment, Omit<ReturnType<typeof observeLockTable>, 'isHeld'> {
   /** Why some members cannot be called: the reasons with which their cases are skipped. */
   readonly reasons: SqlClient['reasons']
-  /** Creates a counter that starts at 0, in a row of its own. Reading and writing it are deliberately separate statements. */
-  createCounter(): Promise<Counter>
   /** Returns an environment for the same database with a different, new lock table. */
   withTable(names: LockTableOptions): Promise<SqlLockProviderEnvironment>
 
@@ -109,21 +106,6 @@ export function sqlEnvironment(
     ...table,
     reasons: client.reasons,
     createProvider: () => client.createProvider(options),
-    createCounter: async () => {
-      const id = randomUUID()
-      await observer.query(`insert into counter (id, value) values (${placeholder(0)}, 0)`, [id])
-      return {
-        read: async () => {
-          const sql = `select value from counter where id = ${placeholder(0)}`
-          const [row] = await observer.query<Record<string, unknown>[]>(sql, [id])
-          return Number(Object.values(row ?? {})[0])
-        },
-        write: async (value) => {
-          const sql = `update counter set value = ${placeholder(0)} where id = ${placeholder(1)}`
-          await observer.query(sql, [value, id])
-        },
-      }
-    },
     createProviderInTimeZone: async (zone) => {
       if (!client.createProviderInTimeZone) throw new Error('There are no time zones.')
       return client.createProviderInTimeZone(options, zone)
@@ -138,8 +120,7 @@ export function sqlEnvironment(
   }
 }
 
-/** The app's own tables, beside the lock table. */
+/** The app's own table, beside the lock table. */
 export async function createAppTables(observer: Observer): Promise<void> {
   await observer.query('create table note (id varchar(36) primary key)')
-  await observer.query('create table counter (id varchar(36) primary key, value integer not null)')
 }

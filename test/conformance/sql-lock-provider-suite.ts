@@ -2,7 +2,7 @@ import { databaseClockCases } from './database-clock-cases'
 import type { SqlCases, SqlLockProviderEnvironment } from './sql-environment'
 import { tableCases } from './table-cases'
 import { timeZoneCases } from './time-zone-cases'
-import { counterCases, transactionCases } from './transaction-cases'
+import { transactionCases } from './transaction-cases'
 
 /** One test, as in the suite for every storage, but it may be skipped. */
 export interface SqlSuiteCase {
@@ -20,7 +20,7 @@ export function sqlLockProviderSuite(environment: SqlLockProviderEnvironment): S
   const bound = (cases: SqlCases, skip?: string): SqlSuiteCase[] =>
     Object.entries(cases).map(([title, run]) => ({ title, skip, run: () => run(environment) }))
   return [
-    ...[tableCases, databaseClockCases, counterCases].flatMap((cases) => bound(cases)),
+    ...[tableCases, databaseClockCases].flatMap((cases) => bound(cases)),
     ...[timeZoneCases, ...transactionCases].flatMap(({ needs, cases }) =>
       bound(cases, environment.reasons[needs]),
     ),

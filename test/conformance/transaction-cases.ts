@@ -92,11 +92,3 @@ export const transactionCases: readonly CasesThatNeed[] = [
     },
   },
 ]
-
-export const counterCases: SqlCases = {
-  'never loses an update of a counter that is changed in the database under a lock': (environment) =>
-    fuzz(
-      async (work) => work(await environment.createProvider()),
-      () => environment.createCounter(),
-    ),
-}
