@@ -121,16 +121,6 @@ describe('a method with neither slots nor lockAtLeastFor', () => {
     const job = jobWith(atThree, locked('defaults'))
     expect(await warningsOf({ defaultLockAtLeastFor: 0 }, job)).toEqual([])
   })
-
-  test('is not warned of if another method without a lock overrides it', async () => {
-    class Heir extends jobWith(atThree, locked('overridden')) {
-      @Cron('0 3 * * *')
-      override run(): string {
-        return 'ran'
-      }
-    }
-    expect(await warningsOf({}, Heir)).toEqual([])
-  })
 })
 
 const startScheduler = (options: ShedLockModuleOptions, job: Type) =>
@@ -199,24 +189,6 @@ describe('@SchedulerLock with catchUp', () => {
     await eventually(() => expect(ran).not.toEqual([]))
     expect(find.mock.calls.map(([name]) => name)).toEqual(['old', 'new', 'old', 'old'])
     expect(ran).toEqual(['old'])
-  })
-
-  test('does not run a method without a lock that overrides the locked one', async () => {
-    let ran = 0
-    const locked = SchedulerLock({
-      name: 'overridden',
-      lockAtMostFor: '1m',
-      catchUp: '25h',
-    })
-    class Unlocked extends jobWith(Cron('0 3 * * *'), locked) {
-      @Cron('0 3 * * *')
-      override run(): void {
-        ran++
-      }
-    }
-    const lockProvider = new InMemoryLockProvider()
-    await (await startScheduler({ lockProvider, cronTime: CronTime }, Unlocked)).close()
-    expect(ran).toBe(0)
   })
 
   test('logs the error of a run, and no refusal', async () => {
