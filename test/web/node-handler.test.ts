@@ -197,15 +197,6 @@ it('answers a request that no standard request can have', async () => {
   expect([answer.statusCode, seen]).toEqual([400, []])
 })
 
-it('takes what Fastify has around the request and the response', async () => {
-  let hijacked = 0
-  const { port } = await mounted((handle) => (raw, response) => {
-    void handle({ raw }, { raw: response, hijack: () => hijacked++ })
-  })
-  const [answer] = await send(port, '/')
-  expect([answer.statusCode, hijacked]).toEqual([200, 1])
-})
-
 it('answers over HTTP/2', async () => {
   const { page } = await mounted()
   const server = createHttp2Server()
