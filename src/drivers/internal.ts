@@ -10,4 +10,5 @@ export { endPgClient, isInPgTransaction, isPgClient, openPgClient, runOnPg } fro
 export type { PgPoolLike } from './pg'
 export { sqlClient } from './sql-client'
 export type { DriverClient, DriverSession, RunStatement } from './sql-client'
+export { openSqliteFile } from './sqlite-file'
 export { Preparation } from './statement-names'

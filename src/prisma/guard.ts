@@ -1,7 +1,8 @@
 import { activeLock, type ActiveLock, clientError } from '../core/internal'
+import { sqlClient } from '../drivers/internal'
 import { guardTransaction, outsideError, rowToPin } from '../sql/internal'
 import { adapterOf, isOfTransaction, type RawClientLike } from './prisma-client'
-import { prismaSqlClient } from './prisma-sql-client'
+import { driverOf, runRaw } from './prisma-sql-client'
 
 /** With these adapters, a transaction's callback gets a client that commits each statement: https://pris.ly/d/d1-transactions */
 const WITHOUT_TRANSACTIONS = /^@prisma\/adapter-d1(-http)?$/
@@ -48,8 +49,9 @@ export async function guard(
       'guard cannot work on Cloudflare D1, which has no interactive transactions, so what was written before this call is not rolled back – use a fencing token instead.',
     )
   }
+  const driver = driverOf(row.table.dialect.name)
   await guardTransaction(
-    prismaSqlClient(row.table.dialect.name, (work) => work(client)),
+    sqlClient(driver, (...statement) => runRaw(client, ...statement)),
     row,
   )
 }

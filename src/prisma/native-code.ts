@@ -72,7 +72,7 @@ export function errorsOf(dialect: DialectName): Pick<Driver, 'errorCode' | 'notS
       const answer = driverError(dialect, error)
       if (answer) return driver.errorCode(answer)
       const kind = String(adapter?.kind)
-      return CONFLICT_OF_KIND[kind] ?? (isAnswer(adapter) ? kind : undefined)
+      return CONFLICT_OF_KIND[kind] ?? (isAnswer(adapter) ? kind : driver.errorCode(error))
     },
     notSent: (error) => {
       const { name, code } = error as PrismaErrorLike

@@ -1,16 +1,14 @@
 import { clientError, optionError } from '../core/internal'
 import {
-  drivers,
   opened,
   openPgClient,
   runOnPg,
-  sqlClient,
+  type DriverClient,
   type PgPoolLike,
   type Preparation,
 } from '../drivers/internal'
-import type { DialectName, SqlClient } from '../sql/internal'
 import { adapterOf, rawClientOf, type AdapterFactoryLike, type PrismaClientLike } from './prisma-client'
-import { driverOf, runRaw } from './prisma-sql-client'
+import { runRaw } from './prisma-sql-client'
 
 // How locks open connections beside the client's own pool.
 
@@ -30,27 +28,23 @@ interface PgAdapterLike extends AdapterFactoryLike {
  */
 export function openerOf(
   client: PrismaClientLike,
-  dialect: DialectName,
   preparation: Preparation,
   given?: AdapterFactoryLike,
-): SqlClient['open'] {
+): DriverClient['open'] {
   const adapter: PgAdapterLike | undefined = given ?? adapterOf(client)
   if (adapter?.adapterName === '@prisma/adapter-pg' && ('connect' in adapter || adapter.client))
-    return pgOpener(adapter, dialect, preparation)
-  return given && adapterOpener(given, dialect)
+    return pgOpener(adapter, preparation)
+  return given && adapterOpener(given)
 }
 
 /** Opens connections of pg with the settings of an adapter's pool. */
-function pgOpener(adapter: PgAdapterLike, dialect: DialectName, preparation: Preparation): SqlClient['open'] {
+function pgOpener(adapter: PgAdapterLike, preparation: Preparation): DriverClient['open'] {
   let pool: PgPoolLike | undefined
-  const own = sqlClient(drivers[dialect], {
-    connect: async () => {
-      pool ??= await pgPoolOf(adapter)
-      const { connection, ...session } = await openPgClient(pool)
-      return { ...session, run: (...statement) => runOnPg(connection, preparation, ...statement) }
-    },
-  })
-  return () => own.connect()
+  return async () => {
+    pool ??= await pgPoolOf(adapter)
+    const { connection, ...session } = await openPgClient(pool)
+    return { ...session, run: (...statement) => runOnPg(connection, preparation, ...statement) }
+  }
 }
 
 /** Reads the settings from a pool. One that was made for this has opened no connection, so it needs no end. */
@@ -67,28 +61,25 @@ export function anAdapter(adapter: { readonly adapterName: string }, option: str
   throw optionError(option, 'a driver adapter of Prisma, such as a PrismaMariaDb')
 }
 
-function adapterOpener(adapter: AdapterFactoryLike, dialect: DialectName): SqlClient['open'] {
+function adapterOpener(adapter: AdapterFactoryLike): DriverClient['open'] {
   let isOwn = false
-  const own = sqlClient(driverOf(dialect), {
-    connect: async () => {
-      const connecting = adapter.connect?.() ?? Promise.reject(new Error('the adapter opens no connection'))
-      const raw = connecting.then(rawClientOf)
-      const close = async () => (await connecting).dispose()
-      // A pool of mariadb connects only now, and asks a server that refuses it for longer than a lock waits.
-      const connect = async () => {
-        await (await raw).$queryRawUnsafe('select 1')
-        isOwn ||= await opensItsOwn(adapter, (await connecting).underlyingDriver?.())
-      }
-      const { release, end } = await opened({}, connect, {
-        wire: {},
-        close,
-        // A pool may wait for the answer that does not come.
-        end: () => void close().catch(() => undefined),
-      })
-      return { run: async (...statement) => runRaw(await raw, ...statement), release, end }
-    },
-  })
-  return () => own.connect()
+  return async () => {
+    const connecting = adapter.connect?.() ?? Promise.reject(new Error('the adapter opens no connection'))
+    const raw = connecting.then(rawClientOf)
+    const close = async () => (await connecting).dispose()
+    // A pool of mariadb connects only now, and asks a server that refuses it for longer than a lock waits.
+    const connect = async () => {
+      await (await raw).$queryRawUnsafe('select 1')
+      isOwn ||= await opensItsOwn(adapter, (await connecting).underlyingDriver?.())
+    }
+    const { release, end } = await opened({}, connect, {
+      wire: {},
+      close,
+      // A pool may wait for the answer that does not come.
+      end: () => void close().catch(() => undefined),
+    })
+    return { run: async (...statement) => runRaw(await raw, ...statement), release, end }
+  }
 }
 
 /** @throws LockError `INVALID_CLIENT` if the adapter lends a pool again, and so perhaps a connection with a transaction of the app */

@@ -15,9 +15,10 @@ import {
   type DialectName,
   type SqlLockProviderOptions,
 } from '../sql/internal'
-import { CONFLICTS, errorsOf } from './native-code'
+import { CONFLICTS } from './native-code'
 import { anAdapter, openerOf } from './own-connection'
 import {
+  adapterOf,
   dialectOfClient,
   isOfTransaction,
   originalOf,
@@ -25,9 +26,9 @@ import {
   tableOfPrisma,
   type PrismaClientLike,
 } from './prisma-client'
-import { driverOf, prismaSqlClient, runRaw } from './prisma-sql-client'
+import { driverOf, runRaw } from './prisma-sql-client'
 import { endReadOnlyConnection } from './read-only-connection'
-import { sqliteClient } from './sqlite-client'
+import { sqliteOpener } from './sqlite-client'
 import { preparedProtocol } from './text-protocol'
 
 /** Options of `prismaLockProvider`. */
@@ -81,25 +82,25 @@ export function prismaLockProvider(
   const client = originalOf(prisma)
   const dialect = given ?? dialectNamed(dialectOfClient(client))
   const check = preparedProtocol(client)
-  const sql =
-    dialect.name === 'sqlite'
-      ? prismaSqlClient(dialect.name, sqliteClient(client, errorsOf(dialect.name)))
-      : sqlClient(driverOf(dialect.name), {
-          connect: async () => {
-            await check()
-            return { run: (...statement) => runRaw(client, ...statement) }
-          },
-        })
-  const open = openerOf(client, dialect.name, new Preparation(namedStatements), adapter)
+  const driver = driverOf(dialect.name)
+  const onFile =
+    dialect.name === 'sqlite' ? sqliteOpener(client, adapter ?? adapterOf(client), driver) : undefined
   const isMySql = dialect.name === 'mysql' || dialect.name === 'mariadb'
-  const leave = isMySql ? () => endReadOnlyConnection(client) : undefined
+  const sql = sqlClient(driver, {
+    pool: client,
+    source: () => adapter,
+    open: onFile ?? openerOf(client, new Preparation(namedStatements), adapter),
+    connect:
+      onFile ??
+      (async () => {
+        await check()
+        return { run: (...statement) => runRaw(client, ...statement) }
+      }),
+    leave: isMySql ? () => endReadOnlyConnection(client) : undefined,
+  })
   const transientErrors = { ...dialect.transientErrors, ...CONFLICTS }
   const ofPrisma = { ...dialect, table: tableOfPrisma(dialect), transientErrors }
-  const schema = rest.schema ?? schemaOfModels(client)
-  return new SqlLockProvider({ ...sql, open, source: () => adapter, pool: client, leave }, ofPrisma, {
-    ...rest,
-    schema,
-  })
+  return new SqlLockProvider(sql, ofPrisma, { ...rest, schema: rest.schema ?? schemaOfModels(client) })
 }
 
 const EXTENSION_OPTIONS = {

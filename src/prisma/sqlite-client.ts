@@ -1,15 +1,13 @@
 import { LONGEST_TIMEOUT } from '../core/internal'
-import { idleConnection } from '../sql/internal'
-import type { errorsOf } from './native-code'
+import { openSqliteFile, type Driver, type DriverSession, type RunStatement } from '../drivers/internal'
 import {
-  adapterOf,
   hasOwnEngine,
   rawClientOf,
-  type AdapterLike,
+  type AdapterFactoryLike,
   type PrismaClientLike,
   type RawClientLike,
 } from './prisma-client'
-import type { UseClient } from './prisma-sql-client'
+import { runRaw } from './prisma-sql-client'
 
 /**
  * With these adapters a raw call never joins a transaction of the app: libsql makes it wait until none is open, and has none in
@@ -22,28 +20,34 @@ const RUNS_ALONE = /^@prisma\/adapter-(libsql|d1|d1-http)$/
  * call would join the app's open interactive transaction and vanish when that is rolled back. A file is therefore opened a second
  * time, with the client's own adapter. An in-memory database has no second connection: there each statement is an interactive
  * transaction that waits for those of the app.
+ *
+ * @returns how to open a session; `undefined` if each raw call runs alone
  */
-export function sqliteClient(
+export function sqliteOpener(
   client: PrismaClientLike,
-  { errorCode }: ReturnType<typeof errorsOf>,
-): UseClient {
-  const adapter = adapterOf(client)
-  if (hasOwnEngine(client) || RUNS_ALONE.test(adapter?.adapterName ?? '')) return (work) => work(client)
-
+  adapter: AdapterFactoryLike | undefined,
+  { errorCode }: Driver,
+): (() => Promise<DriverSession>) | undefined {
+  if (hasOwnEngine(client) || RUNS_ALONE.test(adapter?.adapterName ?? '')) return undefined
+  const runInTurn: RunStatement = (...statement) => inTurn(client, (raw) => runRaw(raw, ...statement))
   let file: string | undefined
-  const open = async (path: string): Promise<SecondConnection | undefined> =>
-    adapter?.connect && secondConnection(await adapter.connect(), path)
-  const use = idleConnection(open, (second) => second?.dispose())
-  return async (work) => {
-    file ??= await fileOf(client)
-    if (file === '') return inTurn(client, work)
-    return use(file, (second) => {
-      if (!second) return inTurn(client, work)
-      return work(second).catch((error: unknown) => {
-        if (!errorCode(error as object)?.startsWith('SQLITE_BUSY')) throw error
-        // While the app's transactions queue up, the file is free for less than a tick, so polling could wait forever.
-        return inTurn(client, () => work(second))
-      })
+  return async () => {
+    const path = (file ??= await fileOf(client))
+    const connect = adapter?.connect?.bind(adapter)
+    if (path === '' || !connect) return { run: runInTurn }
+    return openSqliteFile(path, async () => {
+      const connection = await connect()
+      const second = rawClientOf(connection)
+      // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop.
+      await second.$queryRawUnsafe('pragma busy_timeout = 0')
+      const run: RunStatement = (...statement) =>
+        runRaw(second, ...statement).catch((error: unknown) => {
+          if (!errorCode(error as object)?.startsWith('SQLITE_BUSY')) throw error
+          // While the app's transactions queue up, the file is free for less than a tick, so polling could wait forever.
+          return inTurn(client, () => runRaw(second, ...statement))
+        })
+      const isSameFile = (await fileOf(second)) === path
+      return { run: isSameFile ? run : runInTurn, close: () => connection.dispose() }
     })
   }
 }
@@ -60,24 +64,6 @@ async function inTurn<T>(
   })
   if (outcome.status === 'fulfilled') return outcome.value
   throw outcome.reason
-}
-
-/** A second connection to the client's file. */
-interface SecondConnection extends RawClientLike {
-  dispose(): Promise<void>
-}
-
-/** Prepares a second connection to the client's file. Returns `undefined` if the adapter opened something else. */
-async function secondConnection(
-  connection: AdapterLike,
-  file: string,
-): Promise<SecondConnection | undefined> {
-  const second: SecondConnection = { ...rawClientOf(connection), dispose: () => connection.dispose() }
-  // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop.
-  await second.$queryRawUnsafe('pragma busy_timeout = 0')
-  if ((await fileOf(second)) === file) return second
-  await connection.dispose()
-  return undefined
 }
 
 /** The path of a client's database file; empty for an in-memory database. */

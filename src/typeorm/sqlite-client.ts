@@ -1,12 +1,13 @@
 import { clientError, type LockError } from '../core/internal'
-import { drivers, sqlClient, type Driver } from '../drivers/internal'
 import {
-  DriverError,
-  idleConnection,
-  type SqlClient,
-  type SqlRow,
-  type StatementResult,
-} from '../sql/internal'
+  drivers,
+  openSqliteFile,
+  sqlClient,
+  type Driver,
+  type DriverSession,
+  type RunStatement,
+} from '../drivers/internal'
+import { DriverError, type SqlClient, type SqlRow, type StatementResult } from '../sql/internal'
 import { DATABASE_TYPES, type DataSourceLike } from './data-source-like'
 import { unusableUnlessInitialised } from './query-runner-client'
 
@@ -60,13 +61,6 @@ interface SqlJsLike {
 /** Runs a statement synchronously, so that no statement of the app can run before it returns. */
 type Run = (text: string, values?: unknown[]) => StatementResult
 
-/** Runs a statement on a connection that runs one at a time. */
-type RunInTurn = (
-  text: string,
-  values: unknown[],
-  wants: keyof StatementResult,
-) => StatementResult | Promise<StatementResult>
-
 /** These libraries run in this process, so they always answer. Some errors have no code, such as those of sql.js. */
 const inProcess: Driver = {
   ...drivers.sqlite,
@@ -87,11 +81,9 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
   const { type, database } = dataSource.options
   const isThreaded = 'isThreaded' in (DATABASE_TYPES[type] ?? {})
   if (isThreaded && database === ':memory:') throw inMemoryError()
-  // The absolute path of each connection of the app, because the working directory may have changed since.
-  const paths = new WeakMap<object, string>()
   // Read each time, because a DataSource replaces its driver when its options change.
   const driver = () => dataSource.driver as SqliteDriverLike
-  const open = async (path: string): Promise<{ run: RunInTurn; close: () => unknown }> => {
+  const openAgain = async (path: string): Promise<{ run: RunStatement; close: () => unknown }> => {
     // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop. The
     // app's connection has already set the journal mode, which the file keeps.
     const own = { database: path, timeout: 0, busyTimeout: 0, enableWAL: false }
@@ -104,36 +96,34 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
       // The app's own `prepareDatabase` may have set others. With the second, a write returns a row instead of its count.
       run('pragma busy_timeout = 0')
       run('pragma count_changes = 0')
-      return { run, close: () => opened.close() }
+      // oxlint-disable-next-line typescript/require-await -- what it throws becomes a rejection
+      return { run: async (text, values) => run(text, values), close: () => opened.close() }
     }
     const opened = connection as Sqlite3Like
     opened.serialize()
-    const run = onSqlite3(opened)
     // sqlite3 would wait for a second, in one of the few threads that all of the process shares.
-    await run('pragma busy_timeout = 0', [], 'rows')
-    return { run, close: () => opened.close(() => undefined) }
+    await allOf(opened, 'pragma busy_timeout = 0')
+    return { run: onSqlite3(opened), close: () => opened.close(() => undefined) }
   }
-  const use = idleConnection(open, ({ close }) => close())
-  const unusable = unusableUnlessInitialised(dataSource)
-  const client = sqlClient(inProcess, async (text, values, _, wants) => {
-    const error = unusable()
-    if (error) throw error
+  const connect = async (): Promise<DriverSession> => {
     const { databaseConnection: opened } = driver()
     if (type === 'sqljs')
-      return inTransaction(onSqlJs(opened as SqlJsLike), () => autoSave(driver()))(text, values)
-    const run = isThreaded ? onSqlite3(opened as Sqlite3Like) : onBetterSqlite3(opened as BetterSqlite3Like)
-    const path = paths.get(opened) ?? pathIn(await run(READ_FILE, [], 'rows'))
-    paths.set(opened, path)
-    if (path !== '') return use(path, (other) => other.run(text, values, wants))
+      return { run: inTransaction(onSqlJs(opened as SqlJsLike), () => autoSave(driver())) }
+    const run = onBetterSqlite3(opened as BetterSqlite3Like)
+    const { rows } = isThreaded ? await allOf(opened as Sqlite3Like, READ_FILE) : run(READ_FILE)
+    // Absolute, whatever the working directory is now; empty for an in-memory database.
+    const path = String(rows.find(({ name }) => name === 'main')?.['file'])
+    if (path !== '') return openSqliteFile(path, () => openAgain(path))
     if (isThreaded) throw inMemoryError()
-    return inTransaction(onBetterSqlite3(opened as BetterSqlite3Like))(text, values)
+    return { run: inTransaction(run) }
+  }
+  return sqlClient(inProcess, {
+    pool: dataSource,
+    unusable: unusableUnlessInitialised(dataSource),
+    source: () => driver().databaseConnection,
+    connect,
+    open: connect,
   })
-  return { ...client, pool: dataSource, unusable }
-}
-
-/** Returns the absolute path of a connection's file; empty for an in-memory database. */
-function pathIn({ rows }: StatementResult): string {
-  return String(rows.find(({ name }) => name === 'main')?.['file'])
 }
 
 function inMemoryError(): LockError {
@@ -143,8 +133,8 @@ function inMemoryError(): LockError {
 }
 
 /** @param save called after a statement that changed rows */
-function inTransaction(run: Run, save?: () => Promise<void>) {
-  return async (text: string, values: unknown[]): Promise<StatementResult> => {
+function inTransaction(run: Run, save?: () => Promise<void>): RunStatement {
+  return async (text, values) => {
     try {
       run('begin')
     } catch (error) {
@@ -178,21 +168,26 @@ function onBetterSqlite3(database: BetterSqlite3Like): Run {
   }
 }
 
-function onSqlite3(database: Sqlite3Like): RunInTurn {
-  return (text, values, wants) =>
-    new Promise((resolve, reject) => {
-      // Only run() counts, and only all() reads.
-      if (wants === 'changed')
-        database.run(text, values, function (error) {
-          if (error) reject(error)
-          else resolve({ rows: [], changed: this.changes })
+function onSqlite3(database: Sqlite3Like): RunStatement {
+  return (text, values, _, wants) =>
+    // Only run() counts, and only all() reads.
+    wants === 'rows'
+      ? allOf(database, text, values)
+      : new Promise((resolve, reject) => {
+          database.run(text, values, function (error) {
+            if (error) reject(error)
+            else resolve({ rows: [], changed: this.changes })
+          })
         })
-      else
-        database.all(text, values, (error, rows) => {
-          if (error) reject(error)
-          else resolve({ rows })
-        })
+}
+
+function allOf(database: Sqlite3Like, text: string, values: unknown[] = []): Promise<StatementResult> {
+  return new Promise((resolve, reject) => {
+    database.all(text, values, (error, rows) => {
+      if (error) reject(error)
+      else resolve({ rows })
     })
+  })
 }
 
 function onSqlJs(database: SqlJsLike): Run {

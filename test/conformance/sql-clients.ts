@@ -1,10 +1,10 @@
-import type { PrismaClientLike } from '../../src/prisma/prisma-client'
+import { sqlClient } from '../../src/drivers/sql-client'
+import { adapterOf, type PrismaClientLike } from '../../src/prisma/prisma-client'
 import type { DialectName } from '../../src/sql/dialect'
 import type { SqlClient } from '../../src/sql/session'
 import type { DataSourceLike } from '../../src/typeorm/data-source-like'
-import { errorsOf } from '../../src/prisma/native-code'
-import { prismaSqlClient } from '../../src/prisma/prisma-sql-client'
-import { sqliteClient as prismaOnSqlite } from '../../src/prisma/sqlite-client'
+import { driverOf, runRaw } from '../../src/prisma/prisma-sql-client'
+import { sqliteOpener } from '../../src/prisma/sqlite-client'
 import { queryRunnerClient } from '../../src/typeorm/query-runner-client'
 import { sqliteClient } from '../../src/typeorm/sqlite-client'
 
@@ -15,6 +15,8 @@ export function typeOrmClient(dataSource: DataSourceLike, dialect: DialectName):
 
 /** The client of `prismaLockProvider`. */
 export function prismaClient(prisma: PrismaClientLike, dialect: DialectName): SqlClient {
-  const use = dialect === 'sqlite' ? prismaOnSqlite(prisma, errorsOf(dialect)) : undefined
-  return prismaSqlClient(dialect, use ?? ((work) => work(prisma)))
+  const driver = driverOf(dialect)
+  const onFile = dialect === 'sqlite' ? sqliteOpener(prisma, adapterOf(prisma), driver) : undefined
+  const connect = onFile ?? (() => Promise.resolve({ run: (...statement) => runRaw(prisma, ...statement) }))
+  return sqlClient(driver, { connect })
 }

@@ -141,7 +141,7 @@ describeBackends(cases)('the SQLite file of $orm, $journal', ({ orm, open, journ
 
   it('is closed soon after the app has disconnected', async () => {
     const app = await open(file, journal)
-    await app.provider.lock(JOB)
+    await (await app.provider.lock(JOB))?.unlock()
     await app.disconnect()
     await eventually(async () => expect(await openFiles(file)).toEqual([]))
   })

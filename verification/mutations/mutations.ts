@@ -419,7 +419,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 4,
     breaks: 'a SQLite connection outlives its file',
-    file: 'src/sql/idle-connection.ts',
+    file: 'src/drivers/sqlite-file.ts',
     find: 'return found && `${found.dev}:${found.ino}`',
     replace: 'return found && path',
     tests: ['test/sql/sqlite-file.test.ts'],

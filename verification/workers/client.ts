@@ -4,7 +4,7 @@ import { drivers } from '../../src/drivers/drivers'
 import { guard as guardInPrisma } from '../../src/prisma/guard'
 import type { RawClientLike } from '../../src/prisma/prisma-client'
 import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
-import { placeholderOf } from '../../src/prisma/prisma-sql-client'
+import { driverOf } from '../../src/prisma/prisma-sql-client'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { guard } from '../../src/typeorm/guard'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
@@ -98,7 +98,7 @@ async function openPrisma({ connection, timeLimit }: ClientOptions): Promise<Cli
   const prisma = await connect(adapterFor(dialect), connection.url, adapterOptions(connection))
   const queries = (client: RawClientLike): Pick<Client, 'query'> => ({
     query: async (statement, values = []) => {
-      const text = spelled(statement, placeholderOf(dialect))
+      const text = spelled(statement, driverOf(dialect).placeholder)
       if (!/^(update|insert) /.test(text))
         return (await client.$queryRawUnsafe(text, ...values)) as Record<string, unknown>[]
       await client.$executeRawUnsafe(text, ...values)
