@@ -77,7 +77,7 @@ export interface TableDialect {
   /**
    * Reads the columns of the table as rows of `column_name` and `column_type`; and, if it can, `max_length` in characters,
    * `nullable` (1 or 0), `unique_keys` (how many unique indexes are on this column alone), `on_update` (1: each update of the row
-   * changes it), `autocommit` (0: this session does not commit by itself) and `table_schema` (if an unnamed schema can be one of
+   * changes it) and `table_schema` (if an unnamed schema can be one of
    * several). Binds `schema` and `table`. Default, where no catalogue was ever read: each column is selected, and nothing else is
    * known of it.
    */

@@ -7,8 +7,6 @@ import { LockError } from '../core/internal'
 export const COLUMN = {
   /** 1 if the server accepts no writes. */
   readOnly: 'read_only',
-  /** 0 if the session does not commit by itself. */
-  autocommit: 'autocommit',
   /** Why the session is unfit for a lock: a key of `UNFIT`. */
   unfit: 'unfit',
   /** Of an attempt to acquire a lock. */

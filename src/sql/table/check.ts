@@ -1,10 +1,9 @@
 import { LockError } from '../../core/internal'
 import type { Dialect } from '../dialect'
-import { checkColumn, unfitError } from '../database-errors'
+import { checkColumn } from '../database-errors'
 import { parameter, sql } from '../sql'
 import type { Attempt } from '../calls'
 import type { FoundTable, TableCheck } from '../lock-table'
-import { COLUMN, readFlag } from '../results'
 import { DriverError, type SqlRow } from '../session'
 import { COLUMNS, columnType, LENGTHS, tableDefinition } from './definition'
 import { foundIn, type LockColumn, type TableSql, title } from '../names'
@@ -126,8 +125,6 @@ export async function findTable(
   const described = await describeTable(reader, dialect, table)
   const [column] = described
   const found = column && foundIn(dialect, table, column['table_schema'])
-  if (described.some((row) => readFlag(row, COLUMN.autocommit) === false))
-    return { sql: found, problem: unfitError(1, lockName, cause) }
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
   const fatal = tableFindings(dialect, table, described).find(isFatal)
   if (!fatal) return { sql: found }

@@ -23,7 +23,7 @@ export const mysqlTable: TableDialect = {
       sql`${raw(alias)}.table_schema = coalesce(${schema}, database()) and ${raw(alias)}.table_name = ${table}`
     return sql`
     select ${text('c.column_name')} as column_name, ${text('c.column_type')} as column_type, c.character_maximum_length as max_length,
-      case c.is_nullable when _utf8mb4'YES' then 1 else 0 end as nullable, @@autocommit as autocommit,
+      case c.is_nullable when _utf8mb4'YES' then 1 else 0 end as nullable,
       ${text('c.table_schema')} as table_schema, c.extra like _utf8mb4'%on update%' as on_update,
       (select count(*) from information_schema.statistics s
         where ${here('s')} and s.non_unique = 0 and s.sub_part is null and s.column_name = c.column_name
