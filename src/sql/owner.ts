@@ -180,11 +180,6 @@ export function readableOwner(owner: string): string {
   return owner.replace(RANDOM_PART.test(owner) ? RANDOM_PART : ENDING, '')
 }
 
-/** Returns whether a lock provider of this package wrote the owner. */
-export function isOurs(owner: string): boolean {
-  return RANDOM_PART.test(owner) || ENDING.test(owner)
-}
-
 /**
  * Reads from the owner how the last run ended.
  *

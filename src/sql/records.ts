@@ -1,6 +1,6 @@
 import { LAST_TIME, NEVER_ACQUIRED, SLOT_AT_MOST_AHEAD, type Skip } from '../core/internal'
 import { checkColumn } from './database-errors'
-import { isOurs, isPause, lastRunOf, readableOwner, type LastRun } from './owner'
+import { isPause, lastRunOf, readableOwner, type LastRun } from './owner'
 import { COLUMN, readFlag, readText, readTime } from './results'
 import type { SqlRow } from './session'
 
@@ -31,9 +31,6 @@ export interface LockRecord {
    */
   readonly lastRun?: LastRun
 }
-
-/** In milliseconds. Other programs may use clocks of their own, which are rarely exact. */
-export const OTHERS_AT_MOST_AHEAD = 5_000
 
 /** Reads rows with the columns of `readRows`. Ignores a row without a name, which only reports whether its server is a standby. */
 export function lockRecords(rows: readonly SqlRow[]): LockRecord[] {
@@ -99,7 +96,7 @@ export function wasAcquired({ lockedAt }: LockRecord): boolean {
  * Returns how many milliseconds `lockedAt` lies ahead of the database's clock, if that is further than any slot may lie, because
  * another clock or another time zone wrote it. Otherwise 0.
  */
-export function foreignClock({ lockedBy, lockedAt, now }: LockRecord): number {
+export function foreignClock({ lockedAt, now }: LockRecord): number {
   const ahead = lockedAt.getTime() - now.getTime()
-  return ahead > (isOurs(lockedBy) ? SLOT_AT_MOST_AHEAD : OTHERS_AT_MOST_AHEAD) ? ahead : 0
+  return ahead > SLOT_AT_MOST_AHEAD ? ahead : 0
 }

@@ -75,7 +75,6 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
 
   it.each([
     ['Java, nine hours east', 'java-host', 9 * HOUR],
-    ['Java, on a host with an odd name', '/a/run-failed.example.com', 45_000],
     ['ours, further than any slot', 'host/1/0b4f6b0e-7a39-8d0e-9a51-1d8a6b9d7c11', 90_000],
   ] as const)('finds a row that was locked in the future: %s', async (_, lockedBy, ahead) => {
     const provider = await migrated()

@@ -6,7 +6,7 @@ import type { Attempt } from '../calls'
 import { READ_ONLY_ADVICE, SUSPICION_ADVICE } from '../database-errors'
 import { DriverError, type SqlRow } from '../session'
 import { foundIn, type TableSql, title } from '../names'
-import { isHeldForEver, lockRecords, OTHERS_AT_MOST_AHEAD, type LockRecord } from '../records'
+import { isHeldForEver, lockRecords, type LockRecord } from '../records'
 import { readRows } from '../statements'
 import {
   describeTable,
@@ -144,21 +144,12 @@ async function invalidTimes(inspected: Inspected): Promise<TableFinding[]> {
   return [finding('TIME_INVALID', 'warning', message, fix)]
 }
 
-/** Patterns for what `isOurs` recognises, as far as SQL can express it. */
-const OURS = ['%/________-____-8___-____-____________', '%/%succeeded', '%/%failed', '%/%unlocked']
-
 /** Finds times that lie further ahead of the clock than a slot may, because another clock or another time zone wrote them. */
 async function lockedInFuture(inspected: Inspected): Promise<TableFinding[]> {
   const { dialect, table } = inspected
-  const { lockedAt, lockedBy } = table
-  const ahead = (limit: number): Sql => sql`${lockedAt} > ${dialect.plus(dialect.now, raw(String(limit)))}`
-  const isOurs = OURS.map((pattern) => sql`${lockedBy} like ${raw(`'${pattern}'`)}`).reduce(
-    (one, other) => sql`${one}${LINE}  or ${other}`,
-  )
-  // Not `not (…)`, which is neither true nor false if the owner is null.
-  const isForeign = sql`case when ${isOurs}${LINE}  then 0 else 1 end = 1`
+  const { lockedAt } = table
   // One condition for the finding and for its SQL, so that the SQL fixes what was found, and nothing else.
-  const wrong = sql`${ahead(SLOT_AT_MOST_AHEAD)}${LINE}or ${ahead(OTHERS_AT_MOST_AHEAD)}${LINE}and ${isForeign}`
+  const wrong = sql`${lockedAt} > ${dialect.plus(dialect.now, raw(String(SLOT_AT_MOST_AHEAD)))}`
   const rows = await rowsWhere(inspected, sql`${wrong} order by ${lockedAt} desc`)
   const [first] = rows
   if (!first) return []
