@@ -8,7 +8,7 @@ import {
 } from '../sql/internal'
 import { opened, type OpenConnection } from './own-connection'
 import type { RunStatement } from './sql-client'
-import { nameAmong, type Preparation } from './statement-names'
+import { nameOn, type Preparation } from './statement-names'
 
 // Everything that is special about mysql2.
 
@@ -104,7 +104,7 @@ export async function runOnMySql(
     preparation.isOn &&
     parameters.length === values.length &&
     client.execute !== undefined &&
-    nameAmong(statementsOn(client), text) !== undefined
+    nameOn(client, text) !== undefined
   try {
     return isPrepared
       ? await send(client, 'execute', text, values)
@@ -119,15 +119,6 @@ export function withValues(text: string, values: readonly unknown[]): string {
   // A question mark in a quoted name is not a placeholder.
   let position = 0
   return text.replace(/`[^`]*`|\?/g, (part) => (part === '?' ? literal(values[position++]) : part))
-}
-
-/** The prepared statements of each connection: all providers on it share them, so that their number is limited for all tables. */
-const preparedOn = new WeakMap<object, Map<string, string>>()
-
-function statementsOn(connection: object): Map<string, string> {
-  const names = preparedOn.get(connection) ?? new Map<string, string>()
-  preparedOn.set(connection, names)
-  return names
 }
 
 function send(

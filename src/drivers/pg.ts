@@ -3,7 +3,7 @@ import { time } from '../core/internal'
 import { DriverError, NOT_REPLICATED, type SqlRow } from '../sql/internal'
 import { opened, type OpenConnection } from './own-connection'
 import type { RunStatement } from './sql-client'
-import { nameAmong, type Preparation } from './statement-names'
+import { nameOn, type Preparation } from './statement-names'
 
 // Everything that is special about pg.
 
@@ -122,14 +122,14 @@ export async function runOnPg(
   ...[text, values, { parameters }]: Parameters<RunStatement>
 ): ReturnType<RunStatement> {
   const client = connection as PgClientLike
-  const state = states.get(client) ?? watched(client)
-  state.isUncertain = false
+  const commit = commits.get(client) ?? watched(client)
+  commit.isUncertain = false
   // Only statements about a single lock are sent often.
   const isNamed = preparation.isOn && parameters.includes('name')
-  const name = isNamed ? nameAmong(state.names, text) : undefined
+  const name = isNamed ? nameOn(client, text) : undefined
   try {
     const { rows, rowCount } = await client.query({ name, text, values })
-    if (!(state.isUncertain as boolean)) return { rows, changed: rowCount }
+    if (!(commit.isUncertain as boolean)) return { rows, changed: rowCount }
   } catch (error) {
     throw preparation.errorOf(error)
   }
@@ -139,26 +139,20 @@ export async function runOnPg(
   )
 }
 
-interface ClientState {
-  /** The names of its prepared statements: all providers share them, so that their number is limited for all tables. */
-  readonly names: Map<string, string>
-  /** Whether a failover may lose its last commit. */
-  isUncertain: boolean
-}
-
-const states = new WeakMap<object, ClientState>()
+/** Of the clients that are watched: whether a failover may lose the last commit. */
+const commits = new WeakMap<object, { isUncertain: boolean }>()
 
 /**
- * Begins to note what is known about a pg client: watches for the warning that a statement was committed but not replicated. When
+ * Watches a pg client for the warning that a statement was committed but not replicated. When
  * PostgreSQL's wait for the synchronous standby is cancelled, it reports success and only warns, although a failover would lose the
  * row. https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA
  */
-function watched(client: PgClientLike): ClientState {
-  const state = { names: new Map<string, string>(), isUncertain: false }
-  states.set(client, state)
+function watched(client: PgClientLike): { isUncertain: boolean } {
+  const commit = { isUncertain: false }
+  commits.set(client, commit)
   // The message is in the server's language, so the notice is recognised by the routine that raised it.
   client.on?.('notice', ({ routine }) => {
-    if (routine === 'SyncRepWaitForLSN') state.isUncertain = true
+    if (routine === 'SyncRepWaitForLSN') commit.isUncertain = true
   })
-  return state
+  return commit
 }

@@ -26,14 +26,18 @@ export class Preparation {
  */
 export const MOST_PREPARED = 40
 
+/** The names of the statements that a connection keeps, by their SQL. All providers on it share them, so that their number is limited for all tables. */
+const namesOn = new WeakMap<object, Map<string, string>>()
+
 /**
  * Returns the name under which PostgreSQL keeps a prepared statement. It is a hash of the SQL, so that no two statements share a
- * name.
+ * name. None is ever removed, because the server still has it.
  *
- * @param names by the SQL, of one connection or of several; none is removed, because the server still has it
  * @returns `undefined` for a new statement if there are enough already
  */
-export function nameAmong(names: Map<string, string>, text: string): string | undefined {
+export function nameOn(connection: object, text: string): string | undefined {
+  const names = namesOn.get(connection) ?? new Map<string, string>()
+  namesOn.set(connection, names)
   const known = names.get(text)
   if (known !== undefined || names.size >= MOST_PREPARED) return known
   const name = `shedlock_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`

@@ -68,19 +68,31 @@ export const TABLE_OPTIONS = {
   columnNames: parseColumnNames,
 } satisfies OptionParsers<LockTableOptions>
 
+function perColumn<Value>(value: (column: LockColumn) => Value): Readonly<Record<LockColumn, Value>> {
+  return {
+    name: value('name'),
+    lockUntil: value('lockUntil'),
+    lockedAt: value('lockedAt'),
+    lockedBy: value('lockedBy'),
+  }
+}
+
 function parseColumnNames(columnNames: Partial<LockColumnNames>): Partial<LockColumnNames> {
-  const parsers = { name: aString, lockUntil: aString, lockedAt: aString, lockedBy: aString }
-  parseOptions(columnNames, parsers, 'columnNames', undefined, 'columnNames')
+  parseOptions(
+    columnNames,
+    perColumn(() => aString),
+    'columnNames',
+    undefined,
+    'columnNames',
+  )
   return columnNames
 }
 
-const LOWER_CASE = {
-  tableName: 'shedlock',
-  columnNames: { name: 'name', lockUntil: 'lock_until', lockedAt: 'locked_at', lockedBy: 'locked_by' },
-}
-const UPPER_CASE = {
-  tableName: 'SHEDLOCK',
-  columnNames: { name: 'NAME', lockUntil: 'LOCK_UNTIL', lockedAt: 'LOCKED_AT', lockedBy: 'LOCKED_BY' },
+const DEFAULT_COLUMNS: LockColumnNames = {
+  name: 'name',
+  lockUntil: 'lock_until',
+  lockedAt: 'locked_at',
+  lockedBy: 'locked_by',
 }
 
 /**
@@ -92,17 +104,11 @@ export function lockTableNames(
   { schema, tableName, columnNames = {} }: LockTableOptions = {},
   identifiers?: Pick<Identifiers, 'upperCaseNames'>,
 ): LockTableNames {
-  const defaults = identifiers?.upperCaseNames ? UPPER_CASE : LOWER_CASE
   parseColumnNames(columnNames)
-  const column = (role: LockColumn): string => columnNames[role] ?? defaults.columnNames[role]
-  const columns = {
-    name: column('name'),
-    lockUntil: column('lockUntil'),
-    lockedAt: column('lockedAt'),
-    lockedBy: column('lockedBy'),
-  }
-  for (const [what, name] of Object.entries<unknown>({ schema, tableName, ...columns }))
-    if (name !== undefined && (typeof name !== 'string' || name.trim() === '')) {
+  const inItsCase = (name: string): string => (identifiers?.upperCaseNames ? name.toUpperCase() : name)
+  const columns = perColumn((column) => columnNames[column] ?? inItsCase(DEFAULT_COLUMNS[column]))
+  for (const [what, name] of Object.entries({ schema, tableName, ...columns }))
+    if (name?.trim() === '') {
       const option = what in columns ? `columnNames.${what}` : what
       throw configurationError(`${option} is empty – choose a name.`, undefined, option)
     }
@@ -112,7 +118,7 @@ export function lockTableNames(
       `columnNames uses one name for two columns (${names.join(', ')}) – name each column differently.`,
     )
   }
-  return { schema, tableName: tableName ?? defaults.tableName, columnNames: columns }
+  return { schema, tableName: tableName ?? inItsCase('shedlock'), columnNames: columns }
 }
 
 /**
@@ -124,16 +130,12 @@ export function tableSql(identifiers: NamedIdentifiers, options: LockTableOption
   const names = lockTableNames(options, identifiers)
   const quote = (identifier: string, what: string): Sql =>
     raw(identifiers.quote(parseIdentifier(identifier, what, identifiers)))
-  const column = (role: LockColumn): Sql => quote(names.columnNames[role], `columnNames.${role}`)
   const table = quote(names.tableName, 'tableName')
   return {
     names,
     schema: names.schema,
     table: names.schema === undefined ? table : sql`${quote(names.schema, 'schema')}.${table}`,
-    name: column('name'),
-    lockUntil: column('lockUntil'),
-    lockedAt: column('lockedAt'),
-    lockedBy: column('lockedBy'),
+    ...perColumn((column) => quote(names.columnNames[column], `columnNames.${column}`)),
   }
 }
 
