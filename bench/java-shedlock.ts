@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Peer } from './peers'
-import type { Operation } from './operation'
+import type { Operation, Peer } from './operation'
 
 export const JAVA = 'Java ShedLock: JDBC'
 /** A plain read through the same client. */

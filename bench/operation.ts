@@ -17,6 +17,12 @@ export interface Operation {
 export type Scenario =
   'read one row' | 'write one row' | 'win + release' | 'lose' | 'extend' | 'run an empty task'
 
+/** An alternative to our lock. `close` also removes what it left behind. */
+export interface Peer {
+  readonly operations: Operation[]
+  readonly close: () => Promise<void>
+}
+
 /** One database with our table, and the operations to measure on it. */
 export interface Target {
   readonly version: string

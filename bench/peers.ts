@@ -6,13 +6,7 @@ import pg from 'pg'
 import PgBoss from 'pg-boss'
 import { javaShedLock } from './java-shedlock'
 import { Redlock, type RedlockLock } from './redlock'
-import type { Operation } from './operation'
-
-/** An alternative to our lock. `close` also removes what it left behind. */
-export interface Peer {
-  readonly operations: Operation[]
-  readonly close: () => Promise<void>
-}
+import type { Peer } from './operation'
 
 const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>[]>> = {
   postgres: (url) => [

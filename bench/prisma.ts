@@ -7,7 +7,7 @@ import { generateClients } from '../test/prisma/generate-clients'
 import { byHand } from './floor'
 import { ourOperations } from './lock-operations'
 import type { Operation } from './operation'
-import type { Peer } from './peers'
+import type { Peer } from './operation'
 import { nameOf, type BenchDatabase } from './raw-clients'
 import { rawLock } from './statements'
 

@@ -6,10 +6,13 @@ import mysql from 'mysql2/promise'
 import pg from 'pg'
 import { dialects, type Dialect } from '../src/sql/internal'
 import type { DataSourceOptions } from 'typeorm'
-import { mysqlLikeCounters, postgresCounters, sqliteCounters, type ServerCounters } from './server-counters'
-
-/** Runs one statement in autocommit through the raw driver. */
-export type RunRaw = (text: string, values?: (string | number | null)[]) => Promise<unknown>
+import {
+  mysqlLikeCounters,
+  postgresCounters,
+  sqliteCounters,
+  type RunRaw,
+  type ServerCounters,
+} from './server-counters'
 
 export interface RawClient {
   readonly run: RunRaw

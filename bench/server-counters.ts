@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import type { RunRaw } from './raw-clients'
+
+/** Runs one statement in autocommit through the raw driver. */
+export type RunRaw = (text: string, values?: (string | number | null)[]) => Promise<unknown>
 
 /**
  * Counters of a server's work. Each function starts counting, and returns a function that returns the count so far. They count the

@@ -1,5 +1,5 @@
 import { lockStatements, render, tableSql, type Dialect, type Sql, type SqlValues } from '../src/sql/internal'
-import type { RunRaw } from './raw-clients'
+import type { RunRaw } from './server-counters'
 
 /** Our own statements as strings, to be sent through a raw driver. */
 export interface RawLock {

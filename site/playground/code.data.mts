@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { codeToTokens } from 'shiki'
-import type { Settings } from './instance'
+import type { Settings } from './state'
 
 /** The values that the visitor may choose, and each value as code. */
 const CHOICES: { [Name in keyof Settings]: readonly (readonly [value: Settings[Name], code: string])[] } = {

@@ -3,41 +3,9 @@ import { Cron } from 'croner'
 import { activeLock, LockError, LockingTaskExecutor, slotOf, type Duration } from 'shedlock-orm'
 import { dialects, SqlLockProvider } from 'shedlock-orm/sql'
 import { client, connect } from './connection'
-import { EVERY } from './state'
+import { EVERY, type Report, type Wanted } from './state'
 
 // One instance of the app: a Web Worker with a connection to the database.
-
-/** What the visitor chooses for all instances. */
-export interface Settings {
-  lock: boolean
-  takes: number
-  lockAtMostFor: Duration
-  lockAtLeastFor: Duration
-  keepAlive: boolean
-  slot: boolean
-}
-
-/** The state that an instance must take. */
-export interface Wanted {
-  readonly settings: Settings
-  readonly paused: boolean
-  /** By how many milliseconds its clock is late. */
-  readonly behind: number
-  /** Its connection, sent with the first message. */
-  readonly database?: MessagePort
-}
-
-/** An event in an instance, with its time by the shared clock. */
-export interface Report {
-  readonly what: 'begins' | 'ends' | 'loses its lock' | 'skips' | 'fails'
-  readonly at: number
-  /** The tick, by its own clock. */
-  readonly due: number
-  readonly run?: number
-  /** Until when the run may trust its lock, if it has one. */
-  readonly until?: number | undefined
-  readonly why?: string
-}
 
 /** The number of the next run. Starts at the current time, so that a restarted instance does not repeat a number. */
 let runs = trueTime()

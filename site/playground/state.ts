@@ -1,8 +1,40 @@
 import type { LockRecord } from 'shedlock-orm/sql'
-import type { Report, Settings } from './instance'
+import type { Duration } from 'shedlock-orm'
 
 /** The period of the job, in milliseconds. */
 export const EVERY = 2_000
+
+/** What the visitor chooses for all instances. */
+export interface Settings {
+  lock: boolean
+  takes: number
+  lockAtMostFor: Duration
+  lockAtLeastFor: Duration
+  keepAlive: boolean
+  slot: boolean
+}
+
+/** The state that an instance must take. */
+export interface Wanted {
+  readonly settings: Settings
+  readonly paused: boolean
+  /** By how many milliseconds its clock is late. */
+  readonly behind: number
+  /** Its connection, sent with the first message. */
+  readonly database?: MessagePort
+}
+
+/** An event in an instance, with its time by the shared clock. */
+export interface Report {
+  readonly what: 'begins' | 'ends' | 'loses its lock' | 'skips' | 'fails'
+  readonly at: number
+  /** The tick, by its own clock. */
+  readonly due: number
+  readonly run?: number
+  /** Until when the run may trust its lock, if it has one. */
+  readonly until?: number | undefined
+  readonly why?: string
+}
 
 /** A period in the timeline of an instance, up to a given time or until now. */
 export interface Item {

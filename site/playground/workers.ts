@@ -3,11 +3,10 @@ import wasm from 'sql.js/dist/sql-wasm-browser.wasm?url'
 import type { LockRecord } from 'shedlock-orm/sql'
 import type { Wanted as WantedDatabase } from './database'
 import Database from './database?worker&inline'
-import type { Report, Wanted } from './instance'
 import Worker from './instance?worker&inline'
 import type { Visit, Visited, Wanted as WantedVisit } from './operator'
 import Operator from './operator?worker&inline'
-import { happened, rowRead, type Instance, type State } from './state'
+import { happened, rowRead, type Instance, type Report, type State, type Wanted } from './state'
 
 /** By how many milliseconds a clock is late: more than a short run, and so little that the late run is over before the next tick. */
 const LATE = 1_000

@@ -9,15 +9,10 @@ import { DIRECTORY } from './directory'
 import type { EMBEDDED, FoundBackend } from './find-backends'
 import { createPglite } from './pglite'
 import { servers } from './servers'
-import type { Server } from './server'
+import type { Server, TestDatabase } from './server'
 import { sqlite3Options } from './sqlite3'
 
-/** An empty database that nobody else uses. */
-export interface TestDatabase {
-  readonly url: string
-  readonly typeOrm: DataSourceOptions
-  drop(): Promise<void>
-}
+export type { TestDatabase } from './server'
 
 export interface Backend {
   readonly name: string

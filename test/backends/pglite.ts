@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
-import type { TestDatabase } from '.'
 import { folderOf, installPackage } from './install-package'
-import { address } from './server'
+import { address, type TestDatabase } from './server'
 
 /** One folder for all three: they have to share one copy of PGlite. */
 const PACKAGES = {

@@ -9,6 +9,13 @@ export interface TimeSql {
   fromMilliseconds(placeholder: string): string
 }
 
+/** An empty database that nobody else uses. */
+export interface TestDatabase {
+  readonly url: string
+  readonly typeOrm: DataSourceOptions
+  drop(): Promise<void>
+}
+
 /** A database server that tests may use: where to find it, and how to make a database of one's own on it. */
 export interface Server {
   readonly name: string

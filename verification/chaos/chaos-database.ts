@@ -6,7 +6,7 @@ import type { LockEvent } from '../history/events'
 import { around } from '../servers/around'
 import { Network } from '../servers/network'
 import { runAll, type Run } from '../servers/database-server'
-import { OWN_SERVERS } from './own-server'
+import { OWN_SERVERS, type ServerFaults } from './own-server'
 import { wordsOf, type ChaosDialect } from './words'
 
 /** A setting that apps use: a statement that waits for a row or the table gets an error. */
@@ -21,7 +21,7 @@ export interface ConnectionWishes {
 type Work = () => Promise<void>
 
 /** A private database that faults may break. It omits the methods that it does not support or that would harm a shared server. */
-export interface ChaosDatabase {
+export interface ChaosDatabase extends ServerFaults {
   readonly dialect: ChaosDialect
   readonly version: string
   /** The proxy between the workers and the server. An embedded database has none. */
@@ -38,10 +38,6 @@ export interface ChaosDatabase {
   /** Locks the lock table against all other sessions until the work is done. */
   withTableLocked?(work: Work): Promise<void>
   withTableAltered?(work: Work): Promise<void>
-  restart?(): Promise<void>
-  withReadOnly?(work: Work): Promise<void>
-  withRecovery?(work: Work): Promise<void>
-  withDiskFull?(work: Work): Promise<void>
   /** Lets the lock's role read the table but not change it until the work is done. */
   withoutPrivileges?(work: Work): Promise<void>
   close(): Promise<void>

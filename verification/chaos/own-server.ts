@@ -5,9 +5,16 @@ import { startAlone } from '../servers/alone'
 import { around } from '../servers/around'
 import { DataDirectory } from '../servers/data-directory'
 import { MySqlServer } from '../servers/mysql-server'
-import type { ChaosDatabase } from './chaos-database'
 
-type ServerFaults = Pick<ChaosDatabase, 'restart' | 'withReadOnly' | 'withRecovery' | 'withDiskFull'>
+type Work = () => Promise<void>
+
+/** What faults may do to a server of the harness's own, if it supports that. */
+export interface ServerFaults {
+  restart?(): Promise<void>
+  withReadOnly?(work: Work): Promise<void>
+  withRecovery?(work: Work): Promise<void>
+  withDiskFull?(work: Work): Promise<void>
+}
 
 /** A server that the harness started, which faults may kill or deprive of disk space. */
 export interface OwnServer {

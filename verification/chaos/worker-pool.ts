@@ -1,10 +1,10 @@
 import { workerProgram, type AppProcess } from '../workers/app-process'
 import { AppProcesses } from '../workers/app-processes'
-import { BREAKS } from '../workers/breaks'
+import { BREAKS, type BreakName } from '../workers/breaks'
+import type { Orm } from '../workers/client'
 import type { Random } from '../workers/random'
 import { canFakeTime } from '../../test/processes/fake-time'
 import { IMPATIENT_POSTGRES, type ChaosDatabase, type ConnectionWishes } from './chaos-database'
-import type { ChaosOptions } from './options'
 
 /** The locks for which the processes compete. */
 export const NAMES = ['guarded-1', 'guarded-2', 'plain-1', 'plain-2']
@@ -13,6 +13,14 @@ export const LOCK_AT_MOST_FOR = 800
 export const TIME_LIMIT = 1_000
 /** The time limit of every other pair of processes. It is so short that many answers arrive too late. */
 const SHORT_TIME_LIMIT = 150
+
+export interface PoolOptions {
+  readonly workers: number
+  /** Of the first process. */
+  readonly seed: number
+  readonly orms: readonly Orm[]
+  readonly broken: BreakName | undefined
+}
 
 /** Settings of a single process that differ from the others'. */
 export interface WorkerWishes extends ConnectionWishes {
@@ -24,7 +32,7 @@ export class WorkerPool extends AppProcesses {
   constructor(
     private readonly database: ChaosDatabase,
     private readonly random: Random,
-    private readonly options: ChaosOptions,
+    private readonly options: PoolOptions,
   ) {
     super(options.seed, workerProgram(options.broken && BREAKS[options.broken]))
     for (let place = 0; place < options.workers; place++) this.#spawn(place, {})

@@ -5,7 +5,6 @@ import type { Random } from '../workers/random'
 import { DESCRIBE, isNotSynced, type Behaviour } from './model/model-dialect'
 import { Table, type Change, type Effect, type LockRow } from './model/table'
 import type { SimulatedProcess } from './simulated-process'
-import type { Witness } from './witness'
 import type { World } from './world'
 
 /** One statement in transit. */
@@ -27,6 +26,19 @@ export interface Transaction {
   isOver: boolean
 }
 
+/** What is told of everything that happens in the database. */
+export interface Observer {
+  onChange(change: Change, request: Request, now: number): void
+  /** A statement changed no row. */
+  onNothing(request: Request): void
+  onCommit(transaction: Transaction): void
+  onDestroyed(name: string): void
+  /** A crash has undone a release. */
+  onUnlockUndone(name: string): void
+  /** The clock was set back, or continues after it had stopped. */
+  onClock(): void
+}
+
 /** The share of statements that take a moment between reading and writing. */
 const SLOW = 0.1
 
@@ -41,7 +53,7 @@ const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column) =>
  */
 export class Database {
   readonly table = new Table()
-  observer: Witness | undefined
+  observer: Observer | undefined
   /** Whether it rejects writes, as a standby does, or, if the dialect cannot detect a standby, as a server with a full disk does. */
   isReadOnly = false
   /** The probability that a statement loses a race, or finds the server too busy. */

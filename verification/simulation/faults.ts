@@ -2,8 +2,7 @@ import { Random } from '../workers/random'
 import type { Database } from './database'
 import type { Instance } from './instance'
 import type { NetworkQuality } from './network'
-import type { Fault, Plan } from './plan'
-import { nameOf } from './simulate'
+import { nameOf, type Fault, type Plan } from './plan'
 import type { World } from './world'
 
 /** In milliseconds, how long an operator pauses a job if the pause is not ended earlier. */

@@ -13,6 +13,9 @@ export interface Job {
   readonly every: number
 }
 
+/** Returns the name of the lock of a job, by its index. */
+export const nameOf = (job: number): string => `job-${job}`
+
 const FAULTS = [
   ...['crash', 'pause', 'cut off', 'shut down', 'wall clock'],
   ...['stall', 'restart', 'read only', 'clock stops', 'clock back'],

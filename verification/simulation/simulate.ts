@@ -3,7 +3,7 @@ import { Database } from './database'
 import { Faults } from './faults'
 import { Instance } from './instance'
 import { modelDialect } from './model/model-dialect'
-import type { Plan } from './plan'
+import { nameOf, type Plan } from './plan'
 import { SimulatedProcess } from './simulated-process'
 import { Witness } from './witness'
 import { Work } from './work'
@@ -79,10 +79,6 @@ export async function simulate(planned: Plan, options: SimulationOptions = {}) {
   const { violation, events, now, lines } = world
   const { acquisitions, refusals, errors } = witness
   return { violation, acquisitions, refusals, errors, events, simulated: now, trace: lines ?? [] }
-}
-
-export function nameOf(job: number): string {
-  return `job-${job}`
 }
 
 /** Checks that every lock is acquired again after the faults, unless a dead process has left it held. */

@@ -1,9 +1,9 @@
-import type { Cancel, Time } from '../../src/core/time'
+import type { Cancel } from '../../src/core/time'
 import { Random } from '../workers/random'
-import type { SimulatedEvent, World } from './world'
+import type { Process, SimulatedEvent, World } from './world'
 
 /** A simulated process, with clocks, timers and random numbers of its own. */
-export class SimulatedProcess implements Time {
+export class SimulatedProcess implements Process {
   isDead = false
   /** Whether it drained its provider while locks were still held or the database did not answer, so that such locks expire. */
   isHasty = false
@@ -84,7 +84,7 @@ export class SimulatedProcess implements Time {
     this.suspendedUntil = Math.max(this.suspendedUntil, until)
   }
 
-  /** Postpones an event to the end of the suspension. Timers keep their order; messages come before or after them at random. */
+  /** Timers keep their order; messages come before or after them at random. */
   postpone(event: SimulatedEvent): void {
     event.at = this.suspendedUntil + (event.kind === 'message' ? this.random.next() * 0.01 : 0.005)
   }

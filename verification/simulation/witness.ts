@@ -3,7 +3,7 @@ import type { LastRun } from '../../src/sql/owner'
 import type { LockEvent, ProcessEntry } from '../history/events'
 import { RELEASED } from '../history/history'
 import { judge, violationsOf } from '../history/referee'
-import type { Database, Request, Transaction } from './database'
+import type { Database, Observer, Request, Transaction } from './database'
 import type { Change, LockRow } from './model/table'
 import type { SimulatedProcess } from './simulated-process'
 import type { World } from './world'
@@ -40,7 +40,7 @@ const VERY_LATE = 60_000
 const ROUNDING = 1e-3
 
 /** Records what happens in a world, in the format of the processes' history, whose referee judges it. */
-export class Witness {
+export class Witness implements Observer {
   acquisitions = 0
   refusals = 0
   errors = 0
@@ -137,7 +137,7 @@ export class Witness {
   }
 
   /**
-   * A statement changed no row. Checks that the release of an unused lock changes its row even if its lease is over, so that its slot
+   * Checks that the release of an unused lock changes its row even if its lease is over, so that its slot
    * can be acquired again.
    */
   onNothing({ process, statement, values: { name = '', lockedBy, unlockedBy } }: Request): void {
@@ -164,7 +164,7 @@ export class Witness {
     this.#recordRow(name, row)
   }
 
-  /** The database's clock was set back, or continues after it had stopped: leases now end at another time. */
+  /** Leases now end at another time. */
   onClock(): void {
     for (const row of this.database.table.rows()) this.#recordRow(row.name, row)
   }

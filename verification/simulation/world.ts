@@ -1,10 +1,18 @@
-import { time } from '../../src/core/time'
-import type { SimulatedProcess } from './simulated-process'
+import { time, type Time } from '../../src/core/time'
+
+/** A process, whose clocks the library reads while one of its events happens. */
+export interface Process extends Time {
+  readonly isDead: boolean
+  /** Until when nothing happens in it. */
+  readonly suspendedUntil: number
+  /** Postpones an event to the end of the suspension. */
+  postpone(event: SimulatedEvent): void
+}
 
 /** An event in a process, or, if it has no process, in the network or the database. */
 export interface SimulatedEvent {
   at: number
-  readonly process: SimulatedProcess | undefined
+  readonly process: Process | undefined
   readonly kind: 'timer' | 'message' | 'other'
   callback: (() => void) | undefined
 }
@@ -27,7 +35,7 @@ export class World {
   readonly lines: string[] | undefined
   /** The future events, the earliest last. Events at the same moment come in the order in which they were added. */
   readonly #queue: SimulatedEvent[] = []
-  #running: SimulatedProcess | undefined
+  #running: Process | undefined
 
   constructor({ traced = false } = {}) {
     this.lines = traced ? [] : undefined
@@ -35,7 +43,7 @@ export class World {
 
   at(
     pause: number,
-    process: SimulatedProcess | undefined,
+    process: Process | undefined,
     kind: SimulatedEvent['kind'],
     callback: () => void,
   ): SimulatedEvent {
@@ -66,7 +74,7 @@ export class World {
   }
 
   /** Calls `work` as if in this process, so that it uses the process's clocks. */
-  as<T>(process: SimulatedProcess, work: () => T): T {
+  as<T>(process: Process, work: () => T): T {
     const before = this.#running
     this.#running = process
     try {
@@ -83,14 +91,14 @@ export class World {
    */
   begin(): () => void {
     const original = { ...time }
-    const process = (): SimulatedProcess => {
+    const process = (): Process => {
       if (this.#running) return this.#running
       throw new Error('The library read the time outside of a process.')
     }
     Object.assign(time, {
       now: () => process().now(),
       wall: () => process().wall(),
-      after: (pause: number, callback: () => void) => process().after(pause, callback),
+      after: (...all: Parameters<Time['after']>) => process().after(...all),
       jittered: (pause: number) => process().jittered(pause),
     } satisfies typeof time)
     return () => {
