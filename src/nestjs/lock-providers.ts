@@ -5,6 +5,7 @@ import {
   type Duration,
   InMemoryLockProvider,
   configurationError,
+  isUnanswered,
   LockProvider,
   untilAnswered,
 } from '../core/internal'
@@ -102,16 +103,14 @@ export async function checkTables(
       if (!signal.aborted && !logged.has(message)) logger.error(whose + message)
       logged.add(message)
     }
-    const check = async (): Promise<void> => {
-      try {
-        const findings = (await tableOf(registered)?.check()) ?? []
-        for (const { severity, message } of findings) if (severity === 'error') log(message)
-      } catch (error) {
-        log(String(error instanceof Error ? error.message : error))
-        throw error
-      }
+    const check = async () => (await tableOf(registered)?.check()) ?? []
+    const logUnanswered = (error: unknown): boolean => {
+      log(String(error instanceof Error ? error.message : error))
+      return isUnanswered(error)
     }
-    await untilAnswered(check, { atMost: CHECK_AT_MOST, signal }).catch(() => undefined)
+    const limits = { atMost: CHECK_AT_MOST, signal }
+    const findings = await untilAnswered(check, limits, logUnanswered).catch(() => [])
+    for (const { severity, message } of findings) if (severity === 'error') log(message)
     return logged.size === 0
   })
   return !(await Promise.all(checks)).includes(false) && !signal.aborted

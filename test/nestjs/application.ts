@@ -7,6 +7,7 @@ import {
   type Provider,
 } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
+import { ScheduleModule } from '@nestjs/schedule'
 import { jest } from '@jest/globals'
 import type { ShedLockModuleOptions } from '../../src/nestjs/shed-lock-module-options'
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
@@ -31,6 +32,10 @@ export const startWith = (options: ShedLockModuleOptions, ...providers: Provider
     imports: [ShedLockModule.forRoot({ defaultLockAtLeastFor: 0, ...options })],
     providers,
   })
+
+/** One with these locks, providers and a scheduler. */
+export const startScheduler = (options: ShedLockModuleOptions, ...providers: Provider[]) =>
+  startApplication({ imports: [ScheduleModule.forRoot(), ShedLockModule.forRoot(options)], providers })
 
 /** What Nest and the module log during the test, each line after its level. */
 export function loggedLines(): string[] {

@@ -1,5 +1,5 @@
 import { Injectable, Logger, type Type } from '@nestjs/common'
-import { Cron, Interval, ScheduleModule } from '@nestjs/schedule'
+import { Cron, Interval } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
@@ -8,15 +8,13 @@ import { parseJob } from '../../src/core/jobs'
 import { runNow } from '../../src/core/wrapped-task'
 import { LockingTaskExecutors } from '../../src/nestjs/locking-task-executors'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
-import type { ShedLockModuleOptions } from '../../src/nestjs/shed-lock-module-options'
-import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { CronSlots } from '../../src/nestjs/cron-slot'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
 import { providerOf } from '../core/provider-of'
 import { eventually } from '../eventually'
-import { startApplication, startWith } from './application'
+import { startScheduler, startWith } from './application'
 import { jobClass } from './job-class'
 
 /** A class with such a method. */
@@ -122,9 +120,6 @@ describe('a method with neither slots nor lockAtLeastFor', () => {
     expect(await warningsOf({ defaultLockAtLeastFor: 0 }, job)).toEqual([])
   })
 })
-
-const startScheduler = (options: ShedLockModuleOptions, job: Type) =>
-  startApplication({ imports: [ScheduleModule.forRoot(), ShedLockModule.forRoot(options)], providers: [job] })
 
 describe('@SchedulerLock with catchUp', () => {
   test.each([

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { Injectable, type Provider } from '@nestjs/common'
-import { Interval, ScheduleModule } from '@nestjs/schedule'
+import { Interval } from '@nestjs/schedule'
 import { describe, expect, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { activeLock } from '../../src/core/scope'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
-import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { eventually } from '../eventually'
-import { startApplication } from './application'
+import { startScheduler } from './application'
 import { jobClass, type JobClass } from './job-class'
 
 const every5Milliseconds = Interval(5)
@@ -43,17 +42,8 @@ describe('a scheduled method', () => {
     'runs under its lock, and not when somebody else holds it: %s',
     async (_, job, jobProvider = job) => {
       const provider = new InMemoryLockProvider()
-      const application = await startApplication({
-        imports: [
-          ScheduleModule.forRoot(),
-          ShedLockModule.forRoot({
-            lockProvider: provider,
-            defaultLockAtMostFor: '1m',
-            defaultLockAtLeastFor: 0,
-          }),
-        ],
-        providers: [jobProvider],
-      })
+      const locks = { lockProvider: provider, defaultLockAtMostFor: '1m', defaultLockAtLeastFor: 0 }
+      const application = await startScheduler(locks, jobProvider)
       const scheduled: InstanceType<JobClass> & Noting = application.get(job)
       await eventually(() => expect(scheduled.ranUnder?.length).toBeGreaterThan(2))
       expect(new Set(scheduled.ranUnder)).toEqual(new Set(['job']))

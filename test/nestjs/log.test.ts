@@ -1,15 +1,14 @@
-import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
+import { Cron, SchedulerRegistry } from '@nestjs/schedule'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { LockingTaskExecutors } from '../../src/nestjs/locking-task-executors'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import type { ShedLockModuleOptions } from '../../src/nestjs/shed-lock-module-options'
-import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { ShedLockLifecycle } from '../../src/nestjs/shed-lock-lifecycle'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
-import { loggedLines, startApplication } from './application'
+import { loggedLines, startScheduler } from './application'
 
 let lines: string[]
 beforeEach(() => {
@@ -25,13 +24,7 @@ class Jobs {
 }
 
 const start = (options: Partial<ShedLockModuleOptions> = {}) =>
-  startApplication({
-    imports: [
-      ScheduleModule.forRoot(),
-      ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), ...options }),
-    ],
-    providers: [Jobs],
-  })
+  startScheduler({ lockProvider: new InMemoryLockProvider(), ...options }, Jobs)
 
 /** Runs the job, lets it be skipped, and lets the lock provider fail, each once and by the scheduler. */
 async function runSkipAndFail(options?: Partial<ShedLockModuleOptions>): Promise<void> {

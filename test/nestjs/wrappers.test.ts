@@ -1,12 +1,11 @@
-import { Cron, ScheduleModule } from '@nestjs/schedule'
+import { Cron } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { describe, expect, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import type { SchedulerLockOptions } from '../../src/nestjs/scheduler-lock-options'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
-import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { eventually } from '../eventually'
-import { loggedLines, startApplication } from './application'
+import { loggedLines, startScheduler } from './application'
 import { jobClass, type JobClass } from './job-class'
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
@@ -60,11 +59,8 @@ const CASES = Object.entries(WRAPPERS).flatMap(([wrapper, wrap], index) =>
   })),
 )
 
-const start = async (job: JobClass, lockProvider = new InMemoryLockProvider()) => {
-  const locks = { lockProvider, cronTime: CronTime, warnOfUnlockedCrons: true }
-  const imports = [ScheduleModule.forRoot(), ShedLockModule.forRoot(locks)]
-  return startApplication({ imports, providers: [job] })
-}
+const start = (job: JobClass, lockProvider = new InMemoryLockProvider()) =>
+  startScheduler({ lockProvider, cronTime: CronTime, warnOfUnlockedCrons: true }, job)
 
 describe('decorators', () => {
   test.each(CASES)(
