@@ -1,6 +1,6 @@
 import { lastBefore, lastDue, type CronLike, type CronTimeLike } from './cron'
 import { configurationError } from './errors'
-import { aFunction, anObject, parseOptions, type OptionParsers } from './options'
+import { aFunction, anObject, parseOptions, type OptionParsers, type ParsedOptions } from './options'
 import { NEVER_ACQUIRED, timeOf } from './slots'
 import { time } from './time'
 
@@ -65,10 +65,7 @@ export interface DueTimes {
 const JOB_OPTIONS = { due: aDue, run: aFunction } satisfies OptionParsers<Job>
 
 /** A job whose option `due` was read. */
-export interface KnownJob {
-  readonly due?: DueTimes | undefined
-  readonly run?: Job['run']
-}
+export type KnownJob = ParsedOptions<Job, typeof JOB_OPTIONS>
 
 /**
  * Reads what an app knows of its jobs, by the names of their locks.

@@ -235,19 +235,19 @@ export class LockingTaskExecutor {
    */
   async shutdown(options: ShutdownOptions = {}): Promise<readonly string[]> {
     const { timeout, abortAfter } = parseShutdown(options)
-    const lease = new Lease(timeout)
-    const goingOn = lease.lasting(abortAfter)
+    const untilTimeout = new Lease(timeout)
+    const untilAbort = untilTimeout.lasting(abortAfter)
     this.#shutdown.abort()
     const abort = (): void => {
       this.#hasAbortedTasks = true
       for (const lock of this.#held) lock.abort(shutdownError(lock.name))
     }
-    const cancelAbort = whenOver(() => goingOn.remaining(), abort)
+    const cancelAbort = whenOver(() => untilAbort.remaining(), abort)
     const ended = Promise.allSettled(this.#runs)
-    await inTime(ended, lease.remaining(), () => new Error('not ended')).catch(abort)
+    await inTime(ended, untilTimeout.remaining(), () => new Error('not ended')).catch(abort)
     cancelAbort()
     const late = Array.from(this.#held, ({ name }) => name)
-    await this.#locks?.drain?.(lease.remaining())
+    await this.#locks?.drain?.(untilTimeout.remaining())
     // A nested task has the name of the task around it.
     return [...new Set(late)]
   }

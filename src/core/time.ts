@@ -3,22 +3,6 @@ import { uptime } from 'node:os'
 /** Cancels a callback that has not been called yet. */
 export type Cancel = () => void
 
-/** Clocks, timers and randomness: `core` and `sql` take them only from here, so that a simulation can replace them. */
-export interface Time {
-  /** Returns the monotonic time in milliseconds, including suspensions of the machine. Only differences are meaningful. */
-  now(): number
-  /** Returns the wall-clock time in milliseconds since 1970. */
-  wall(): number
-  /**
-   * Calls back once, after `delay` milliseconds, but at most 24.8 days.
-   *
-   * @param keepsAlive whether the process waits for the timer before it ends
-   */
-  after(delay: number, callback: () => void, keepsAlive: boolean): Cancel
-  /** Returns a random time between half of an interval and all of it, so that waiting callers do not all try again at once. */
-  jittered(interval: number): number
-}
-
 /** `setTimeout` fires at once if the delay does not fit into a signed 32-bit integer. */
 export const LONGEST_TIMEOUT = 2 ** 31 - 1
 
@@ -77,11 +61,21 @@ function sinceBoot(): number {
   }
 }
 
-/** Looks up `Date` and timers at each call, because test runners replace them with fakes. A simulation replaces these methods. */
-export const time: Time = {
+/**
+ * Clocks, timers and randomness: `core` and `sql` take them only from here, so that a simulation can replace these methods. They look up
+ * `Date` and timers at each call, because test runners replace them with fakes.
+ */
+export const time = {
+  /** Returns the monotonic time in milliseconds, including suspensions of the machine. Only differences are meaningful. */
   now: monotonicNow,
+  /** Returns the wall-clock time in milliseconds since 1970. */
   wall: () => Date.now(),
-  after(delay, callback, keepsAlive) {
+  /**
+   * Calls back once, after `delay` milliseconds, but at most 24.8 days.
+   *
+   * @param keepsAlive whether the process waits for the timer before it ends
+   */
+  after(delay: number, callback: () => void, keepsAlive: boolean): Cancel {
     const timer = setTimeout(callback, Math.min(delay, LONGEST_TIMEOUT))
     // In runtimes whose timers are numbers, such as some Workers, a timer has no `unref`.
     if (!keepsAlive) (timer as Partial<NodeJS.Timeout>).unref?.()
@@ -89,7 +83,8 @@ export const time: Time = {
       clearTimeout(timer)
     }
   },
-  jittered: (interval) => interval * (0.5 + Math.random() / 2),
+  /** Returns a random time between half of an interval and all of it, so that waiting callers do not all try again at once. */
+  jittered: (interval: number) => interval * (0.5 + Math.random() / 2),
 }
 
 /**
@@ -157,11 +152,11 @@ export class Deadline {
   }
 
   /**
-   * Returns how many milliseconds are left.
+   * Returns how many milliseconds are left. After the end, uses up and returns some of what is added, if there is any.
    *
    * @param spare how many of them to keep for later: only a process that stands still uses them up
    */
-  left(spare = 0): number {
+  takeLeft(spare = 0): number {
     const late = time.now() - (this.end - spare)
     if (late <= 0) return -late
     const added = Math.min(late, this.#addable)
@@ -173,9 +168,9 @@ export class Deadline {
   /** Waits for work, but rejects with `late()` when no time is left. The work itself continues. */
   async wait<T>(work: Promise<T>, late: () => Error, spare = 0, keepsAlive = true): Promise<T> {
     try {
-      return await inTime(work, this.left(spare), late, keepsAlive)
+      return await inTime(work, this.takeLeft(spare), late, keepsAlive)
     } catch (error) {
-      const more = this.left(spare)
+      const more = this.takeLeft(spare)
       if (more === 0) throw error
       return inTime(work, more, late, keepsAlive)
     }

@@ -240,7 +240,7 @@ export async function callDatabase<T>(
     for (;;) {
       const interval = time.jittered(intervalBefore(repeat, handling.interval, paused))
       // The deadline may have cut the last attempt short, so report an earlier failure that explains more. Anything else speaks for itself.
-      if (!isRepeated || interval >= deadline.left() - share.least) {
+      if (!isRepeated || interval >= deadline.takeLeft() - share.least) {
         const isCutShort = isRepeated || kind === 'given-up' || kind === 'crowded'
         const told = isCutShort ? (explanation ?? result) : result
         throw FAILURES[told.kind].error(told.error, { ...call, timeLimit: database.timeLimit })
@@ -311,7 +311,7 @@ export async function attemptWithin<T>(
       sessions.endTurn(turn, time.now() - begun, isConflict)
     }
   }
-  const left = deadline.left()
+  const left = deadline.takeLeft()
   const spare = isLast ? 0 : Math.max(0, Math.min(left / 2, left - Math.max(least, SHORTEST_ATTEMPT)))
   const answer = work()
   const late = (): Error => new Error(`no answer within ${Math.round(time.now() - begun)} ms`)
