@@ -1,12 +1,5 @@
 import { clientError, optionError } from '../core/internal'
-import {
-  opened,
-  openPgClient,
-  runOnPg,
-  type DriverClient,
-  type PgPoolLike,
-  type Preparation,
-} from '../drivers/internal'
+import { opened, pg, type DriverClient, type Preparation } from '../drivers/internal'
 import { adapterOf, rawClientOf, type AdapterFactoryLike, type PrismaClientLike } from './prisma-client'
 import { runRaw } from './prisma-sql-client'
 
@@ -15,9 +8,9 @@ import { runRaw } from './prisma-sql-client'
 /** The adapter of `new PrismaClient({ adapter: new PrismaPg(…) })`, whose settings are those of a pool of pg. */
 interface PgAdapterLike extends AdapterFactoryLike {
   /** The pool that was passed to it. */
-  readonly externalPool?: PgPoolLike | null
+  readonly externalPool?: pg.PgPoolLike | null
   /** In Prisma 5, the adapter is a connection itself. */
-  readonly client?: PgPoolLike
+  readonly client?: pg.PgPoolLike
 }
 
 /**
@@ -39,18 +32,18 @@ export function openerOf(
 
 /** Opens connections of pg with the settings of an adapter's pool. */
 function pgOpener(adapter: PgAdapterLike, preparation: Preparation): DriverClient['open'] {
-  let pool: PgPoolLike | undefined
+  let pool: pg.PgPoolLike | undefined
   return async () => {
     pool ??= await pgPoolOf(adapter)
-    const { connection, ...session } = await openPgClient(pool)
-    return { ...session, run: (...statement) => runOnPg(connection, preparation, ...statement) }
+    const { connection, ...session } = await pg.openPgClient(pool)
+    return { ...session, run: (...statement) => pg.runOnPg(connection, preparation, ...statement) }
   }
 }
 
 /** Reads the settings from a pool. One that was made for this has opened no connection, so it needs no end. */
-async function pgPoolOf(adapter: PgAdapterLike): Promise<PgPoolLike> {
+async function pgPoolOf(adapter: PgAdapterLike): Promise<pg.PgPoolLike> {
   if (adapter.externalPool) return adapter.externalPool
-  const connected = (await adapter.connect?.()) as { readonly client?: PgPoolLike } | undefined
+  const connected = (await adapter.connect?.()) as { readonly client?: pg.PgPoolLike } | undefined
   return connected?.client ?? adapter.client ?? {}
 }
 

@@ -1,24 +1,13 @@
 import { clientError, warn, type LockError } from '../core/internal'
 import {
   drivers,
-  endMySqlConnection,
-  endPgClient,
-  isInPgTransaction,
-  openMySqlConnection,
-  openPgClient,
-  isMySqlConnection,
-  isPgClient,
+  mysql2,
+  pg,
   Preparation,
-  runOnMySql,
-  runOnPg,
   sqlClient,
-  withValues,
   type Driver,
   type DriverSession,
-  type Mysql2Like,
-  type MySqlPoolLike,
   type OpenConnection,
-  type PgPoolLike,
   type RunStatement,
 } from '../drivers/internal'
 import {
@@ -43,22 +32,24 @@ export function unusableUnlessInitialised(dataSource: DataSourceLike): () => Loc
 
 /** What is special about a driver below TypeORM. */
 interface DriverBelow {
-  /** Runs a statement on the driver's own connection. Default: with TypeORM's own `query`. */
-  readonly run?: (
-    connection: object,
-    preparation: Preparation,
-    ...statement: Parameters<RunStatement>
-  ) => Promise<StatementResult>
-  /** Whether `run` can use this connection of TypeORM: other packages stand in for the drivers. */
-  readonly canUse?: (connection: object) => boolean
+  /** How locks use the driver itself. Default: TypeORM's pool, and its own `query`. */
+  readonly direct?: {
+    /** Opens a connection beside TypeORM's pool. @param driver TypeORM's driver */
+    readonly open: (driver: TypeOrmDriverLike) => Promise<OpenConnection<object>>
+    /** Whether a connection of TypeORM is one of this driver: other packages stand in for it. */
+    readonly isConnection: (connection: object) => boolean
+    readonly run: (
+      connection: object,
+      preparation: Preparation,
+      ...statement: Parameters<RunStatement>
+    ) => Promise<StatementResult>
+  }
   /** Writes a statement for TypeORM's own `query`. Default: as it is. */
   readonly written?: (
     text: string,
     values: unknown[],
     connection: object,
   ) => [text: string, values: unknown[]]
-  /** Opens a connection beside TypeORM's pool. @param driver TypeORM's driver */
-  readonly open?: (driver: TypeOrmDriverLike) => Promise<OpenConnection<object>>
   /** Returns the schema with which connections begin, if it is known. @param driver TypeORM's driver */
   readonly schema?: (driver: TypeOrmDriverLike) => string | undefined
   /** Whether a transaction is open on the connection, if the driver knows. */
@@ -71,32 +62,36 @@ interface DriverBelow {
 interface TypeOrmDriverLike {
   readonly database?: string
   /** The pool of pg. */
-  readonly master?: PgPoolLike
+  readonly master?: pg.PgPoolLike
   /** The module mysql2. */
-  readonly mysql?: Mysql2Like
-  readonly pool?: MySqlPoolLike
-  readonly poolCluster?: { readonly _nodes?: { readonly MASTER?: { readonly pool?: MySqlPoolLike } } }
+  readonly mysql?: mysql2.Mysql2Like
+  readonly pool?: mysql2.MySqlPoolLike
+  readonly poolCluster?: { readonly _nodes?: { readonly MASTER?: { readonly pool?: mysql2.MySqlPoolLike } } }
 }
 
 const PG: DriverBelow = {
-  run: runOnPg,
-  canUse: isPgClient,
-  open: ({ master = {} }) => openPgClient(master),
-  isInTransaction: isInPgTransaction,
-  end: endPgClient,
+  direct: {
+    open: ({ master = {} }) => pg.openPgClient(master),
+    isConnection: pg.isPgClient,
+    run: pg.runOnPg,
+  },
+  isInTransaction: pg.isInPgTransaction,
+  end: pg.endPgClient,
 }
 
 const MYSQL: DriverBelow = {
-  run: runOnMySql,
-  canUse: isMySqlConnection,
+  direct: {
+    open: ({ mysql = {}, pool, poolCluster }) =>
+      mysql2.openMySqlConnection(mysql, pool ?? poolCluster?._nodes?.MASTER?.pool),
+    isConnection: mysql2.isMySqlConnection,
+    run: mysql2.runOnMySql,
+  },
   // Aurora's Data API has no connection, and binds the values itself.
   written: (text, values, connection) =>
-    isMySqlConnection(connection) ? [withValues(text, values), []] : [text, values],
-  open: ({ mysql = {}, pool, poolCluster }) =>
-    openMySqlConnection(mysql, pool ?? poolCluster?._nodes?.MASTER?.pool),
+    mysql2.isMySqlConnection(connection) ? [mysql2.withValues(text, values), []] : [text, values],
   // TypeORM reads it from the options, or from its first connection.
   schema: ({ database }) => database,
-  end: endMySqlConnection,
+  end: mysql2.endMySqlConnection,
 }
 
 /** The drivers that need more than TypeORM's own `query`. SQL Server's query runners do not expose their connections. */
@@ -122,9 +117,6 @@ const BELOW: Readonly<Partial<Record<DialectName, DriverBelow>>> = {
   },
 }
 
-/** All providers of a DataSource share its connections, and so what is known about prepared statements. */
-const preparations = new WeakMap<object, Preparation>()
-
 /**
  * Opens a connection beside the DataSource's pool for each session, with the driver below TypeORM; or borrows a query runner.
  * `dataSource.query()` is unsuitable, because it drops the number of changed rows and joins the ambient transaction of
@@ -138,24 +130,25 @@ export function queryRunnerClient(
   named: boolean,
 ): SqlClient {
   const below = BELOW[dialect] ?? {}
-  const { open, schema, end, isInTransaction, canUse } = below
-  const preparation = preparations.get(dataSource) ?? new Preparation(true)
-  preparations.set(dataSource, preparation)
-  if (!named) preparation.isOn = false
+  const { direct, schema, end, isInTransaction } = below
+  const preparation = new Preparation(named)
   // Taken now, because a proxy may become another DataSource later.
   const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
-  const ownSession =
-    open &&
+  // A query runner knows the driver to which a proxy leads. One that wraps another need not say it.
+  const driverBehind = (): TypeOrmDriverLike =>
+    Object((createQueryRunner('master') as { driver?: unknown }).driver ?? dataSource.driver)
+  const openDirect =
+    direct &&
     (async (): Promise<DriverSession> => {
-      const { connection, ...session } = await open(driverBehind(createQueryRunner, dataSource))
-      return { ...session, run: runOn(below, connection, preparation, dataSource) }
+      const { connection, ...session } = await direct.open(driverBehind())
+      return { ...session, run: logged(dataSource, direct.run.bind(direct, connection, preparation)) }
     })
   const { type, ...options } = dataSource.options
   return sqlClient(driverOf(dialect), {
     pool: dataSource,
     server: serverOf(dataSource.options),
-    schema: schema && (() => schema(driverBehind(createQueryRunner, dataSource))),
-    open: type.startsWith('aurora') ? undefined : ownSession,
+    schema: schema && (() => schema(driverBehind())),
+    open: type.startsWith('aurora') ? undefined : openDirect,
     source: () => {
       const { master, pool, poolCluster } = Object(dataSource.driver) as TypeOrmDriverLike
       return master ?? pool ?? poolCluster
@@ -169,12 +162,12 @@ export function queryRunnerClient(
           'The DataSource returned the query runner of an open transaction, whose rollback would undo a lock – pass the DataSource itself, not a proxy.',
         )
       try {
-        const connection = ((await queryRunner.connect()) as object | undefined) ?? {}
+        const connection = await connectionOf(queryRunner)
         if (isInTransaction?.(connection)) throw unfitError(IN_TRANSACTION)
         const release = () => queryRunner.release()
         return {
-          run: canUse?.(connection)
-            ? runOn(below, connection, preparation, dataSource)
+          run: direct?.isConnection(connection)
+            ? logged(dataSource, direct.run.bind(direct, connection, preparation))
             : runWritten(below, queryRunner, connection),
           release,
           end:
@@ -203,31 +196,25 @@ function poolSizeIn({ poolSize, extra }: { poolSize?: unknown; extra?: unknown }
   return Number(poolSize ?? max ?? connectionLimit ?? poolMax ?? 4)
 }
 
-/** A query runner knows the driver to which a proxy leads. One that wraps another need not say it. */
-function driverBehind(
-  createQueryRunner: DataSourceLike['createQueryRunner'],
-  { driver }: DataSourceLike,
-): TypeOrmDriverLike {
-  return (
-    (createQueryRunner('master') as { driver?: TypeOrmDriverLike }).driver ?? (driver as TypeOrmDriverLike)
-  )
-}
-
 /** Sends statements on the caller's query runner, whose transaction expects TypeORM's errors, and leaves it to the caller to release it. */
 export function givenQueryRunner(queryRunner: QueryRunnerLike, dialect: DialectName): SqlClient {
   return sqlClient(driverOf(dialect), async (...statement) => {
-    const connection = ((await queryRunner.connect()) as object | undefined) ?? {}
+    const connection = await connectionOf(queryRunner)
     return runWritten(BELOW[dialect] ?? {}, queryRunner, connection)(...statement)
   })
 }
 
+/** Returns the driver's own connection; an object of no driver if there is none. */
+async function connectionOf(queryRunner: QueryRunnerLike): Promise<object> {
+  return Object(await queryRunner.connect()) as object
+}
+
 function runWritten(
-  { written }: DriverBelow,
+  { written = (text, values) => [text, values] }: DriverBelow,
   queryRunner: QueryRunnerLike,
   connection: object,
 ): RunStatement {
-  return (text, values) =>
-    runText(queryRunner, ...(written?.(text, values, connection) ?? ([text, values] as const)))
+  return (text, values) => runText(queryRunner, ...written(text, values, connection))
 }
 
 /** Runs a statement with TypeORM's own `query`, or DDL on Spanner with `updateDDL`. */
@@ -245,16 +232,11 @@ export async function runText(
 }
 
 /**
- * Runs statements on the driver's own connection, and logs them where the app logs its queries. They are nobody's errors: what failed is
- * repeated, or thrown.
+ * Logs the statements on the driver's own connection where the app logs its queries. They are nobody's errors: what failed is repeated, or
+ * thrown.
  */
-function runOn(
-  { run }: DriverBelow,
-  connection: object,
-  preparation: Preparation,
-  { logger }: DataSourceLike,
-): RunStatement {
-  return async (...statement) => {
+function logged({ logger }: DataSourceLike, run: RunStatement): RunStatement {
+  return (...statement) => {
     const [text, values] = statement
     try {
       logger?.logQuery(text, values)
@@ -262,7 +244,7 @@ function runOn(
       // No error of a logger loses a lock.
       warn(error)
     }
-    return (await run?.(connection, preparation, ...statement)) ?? { rows: [] }
+    return run(...statement)
   }
 }
 

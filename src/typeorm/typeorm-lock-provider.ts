@@ -17,7 +17,7 @@ export interface TypeOrmLockProviderOptions extends SqlLockProviderOptions {
   readonly dialect?: DialectName | undefined
   /**
    * On PostgreSQL: whether lock statements are prepared by name, so that the server plans each of them once per connection. If a
-   * pooler refuses a name, all providers of this DataSource continue without names, and the process warns once. Default `true`.
+   * pooler refuses a name, the provider continues without names, and the process warns once. Default `true`.
    */
   readonly namedStatements?: boolean | undefined
 }
