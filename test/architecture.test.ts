@@ -42,7 +42,7 @@ const DIALECT_NAMES_ALLOWED: readonly RegExp[] = [
   /^(prisma\/prisma-client|prisma-8\/(prisma-8-lock-provider|prisma-contract))\.ts$/, // what Prisma calls them
   /^(typeorm|prisma)\/(typeorm|prisma)-lock-provider\.ts$/, // SQLite has one connection in both ORMs, so its executor differs
   /^prisma\/prisma-model\.ts$/, // the providers of Prisma's schemas, which are their words
-  /^prisma\/native-code\.ts$/, // the kinds of errors of Prisma's adapters, which are their words
+  /^prisma\/prisma-driver\.ts$/, // the kinds of errors of Prisma's adapters, which are their words
   /^cli\//, // what a user types
 ]
 

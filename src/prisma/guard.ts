@@ -2,7 +2,7 @@ import { activeLock, type ActiveLock, clientError } from '../core/internal'
 import { sqlClient } from '../drivers/internal'
 import { guardTransaction, outsideError, rowToPin } from '../sql/internal'
 import { adapterOf, isOfTransaction, type RawClientLike } from './prisma-client'
-import { driverOf, runRaw } from './prisma-sql-client'
+import { driverOf, runRaw } from './prisma-driver'
 
 /** With these adapters, a transaction's callback gets a client that commits each statement: https://pris.ly/d/d1-transactions */
 const WITHOUT_TRANSACTIONS = /^@prisma\/adapter-d1(-http)?$/

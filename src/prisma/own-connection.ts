@@ -1,7 +1,7 @@
 import { clientError, optionError } from '../core/internal'
 import { opened, pg, type DriverClient, type Preparation } from '../drivers/internal'
 import { adapterOf, rawClientOf, type AdapterFactoryLike, type PrismaClientLike } from './prisma-client'
-import { runRaw } from './prisma-sql-client'
+import { runRaw } from './prisma-driver'
 
 // How locks open connections beside the client's own pool.
 

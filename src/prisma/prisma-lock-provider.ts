@@ -15,7 +15,6 @@ import {
   type DialectName,
   type SqlLockProviderOptions,
 } from '../sql/internal'
-import { CONFLICTS } from './native-code'
 import { anAdapter, openerOf } from './own-connection'
 import {
   adapterOf,
@@ -26,7 +25,7 @@ import {
   tableOfPrisma,
   type PrismaClientLike,
 } from './prisma-client'
-import { driverOf, runRaw } from './prisma-sql-client'
+import { CONFLICTS, driverOf, runRaw } from './prisma-driver'
 import { endReadOnlyConnection } from './read-only-connection'
 import { sqliteOpener } from './sqlite-client'
 import { preparedProtocol } from './text-protocol'

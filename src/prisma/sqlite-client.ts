@@ -7,7 +7,7 @@ import {
   type PrismaClientLike,
   type RawClientLike,
 } from './prisma-client'
-import { runRaw } from './prisma-sql-client'
+import { runRaw } from './prisma-driver'
 
 /**
  * With these adapters a raw call never joins a transaction of the app: libsql makes it wait until none is open, and has none in

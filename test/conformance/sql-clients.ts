@@ -3,7 +3,7 @@ import { adapterOf, type PrismaClientLike } from '../../src/prisma/prisma-client
 import type { DialectName } from '../../src/sql/dialect'
 import type { SqlClient } from '../../src/sql/session'
 import type { DataSourceLike } from '../../src/typeorm/data-source-like'
-import { driverOf, runRaw } from '../../src/prisma/prisma-sql-client'
+import { driverOf, runRaw } from '../../src/prisma/prisma-driver'
 import { sqliteOpener } from '../../src/prisma/sqlite-client'
 import { queryRunnerClient } from '../../src/typeorm/query-runner-client'
 import { sqliteClient } from '../../src/typeorm/sqlite-client'

@@ -3,7 +3,7 @@ import type { PrismaClientLike } from '../../src/prisma/prisma-client'
 import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
 import { dialects } from '../../src/sql/dialects'
 import type { DialectName } from '../../src/sql/dialect'
-import { CONFLICTS, errorsOf } from '../../src/prisma/native-code'
+import { CONFLICTS, driverOf } from '../../src/prisma/prisma-driver'
 import { prismaBackends } from './clients'
 import { openPrisma } from './lock-table'
 import { describeBackends } from '../backends'
@@ -13,7 +13,7 @@ describeBackends(prismaBackends())('errors of Prisma on $name by $adapter', (bac
   test('have the code of the server: of a row that is there already, and of a statement that is refused', async () => {
     const { prisma } = await openPrisma(backend)
     const codeOf = (work: PromiseLike<unknown>) =>
-      work.then(() => 'none', errorsOf(backend.dialect).errorCode)
+      work.then(() => 'none', driverOf(backend.dialect).errorCode)
     const insert = `insert into shedlock values ('a', '2020-01-01 00:00:00.000', '2020-01-01 00:00:00.000', 'me')`
     await prisma.$executeRawUnsafe(insert)
     // Of SQL Server's number Prisma leaves the kind.
@@ -120,7 +120,7 @@ const OF_ADAPTERS: typeof OF_ENGINE = [
 test.each([...OF_ENGINE, ...OF_ADAPTERS])(
   'an error on %s has its meaning: %j',
   (dialect, error, expected) => {
-    const { errorCode, notSent, lasts } = errorsOf(dialect)
+    const { errorCode, notSent, lasts } = driverOf(dialect)
     expect([errorCode(error), !notSent(error), lasts(error)]).toEqual(expected)
   },
 )

@@ -1,5 +1,6 @@
-import { drivers, type Driver } from '../drivers/internal'
-import { sqliteCode, type DialectName } from '../sql/internal'
+import { drivers, type Driver, type RunStatement } from '../drivers/internal'
+import { sqliteCode, type DialectName, type SqlRow } from '../sql/internal'
+import { PLACEHOLDERS, type RawClientLike } from './prisma-client'
 
 /** An error as Prisma throws it, or as a driver adapter throws it when it is called without Prisma. */
 interface PrismaErrorLike {
@@ -58,12 +59,14 @@ const NO_CONNECTION: readonly unknown[] = [
 const LASTING: readonly unknown[] = ['AuthenticationFailed', 'P1000', 'P1003', 'P1012', 'P1013']
 
 /**
- * Classifies the errors of a Prisma client as the database's driver classifies its own. The codes of one database look like those of
- * another, so the dialect must be known.
+ * How Prisma, or an adapter below it, writes placeholders, and reports errors: they are classified as the database's driver classifies
+ * its own. The codes of one database look like those of another, so the dialect must be known.
  */
-export function errorsOf(dialect: DialectName): Pick<Driver, 'errorCode' | 'notSent' | 'lasts'> {
+export function driverOf(dialect: DialectName): Driver {
   const driver = drivers[dialect]
   return {
+    ...driver,
+    placeholder: PLACEHOLDERS[dialect] ?? driver.placeholder,
     // P2024 and P2028 (no connection in time) are not from the server.
     errorCode: (error) => {
       const { code } = error as PrismaErrorLike
@@ -135,4 +138,17 @@ const AS_DRIVER_ERROR: Partial<Record<DialectName, AsDriverError>> = {
     number: Number(number),
     class: FATAL_ON_MSSQL.includes(number) ? 20 : 16,
   }),
+}
+
+/**
+ * Runs a statement with a raw call. Statements have no `RETURNING`, because libsql would then report no changed rows. They are
+ * never sent as a batch, because Prisma puts BEGIN and COMMIT around it.
+ */
+export async function runRaw(
+  client: RawClientLike,
+  ...[text, values, , wants]: Parameters<RunStatement>
+): ReturnType<RunStatement> {
+  return wants === 'rows'
+    ? { rows: (await client.$queryRawUnsafe(text, ...values)) as SqlRow[] }
+    : { rows: [], changed: await client.$executeRawUnsafe(text, ...values) }
 }
