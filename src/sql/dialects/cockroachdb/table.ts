@@ -1,6 +1,6 @@
 import { sql } from '../../sql'
 import type { TableDialect } from '../../dialect'
-import { describeColumns, postgresTable, regclass } from '../postgres/table'
+import { postgresTable } from '../postgres/table'
 
 /** CockroachDB reads and writes a table as PostgreSQL does, but for the following. */
 export const cockroachdbTable: TableDialect = {
@@ -9,9 +9,8 @@ export const cockroachdbTable: TableDialect = {
   time: postgresTable.time,
   createSchema: (schema) => `create schema if not exists ${schema}`,
 
-  // Its pg_index was not examined, so it stays unknown whether there is a unique index.
-  describe: describeColumns(regclass, sql`null`),
-  types: postgresTable.types,
+  // undefined_table, undefined_column, invalid_schema_name
+  absent: ['42P01', '42703', '3F000'],
 
   database: sql`current_database()`,
   schema: sql`current_schema()`,

@@ -19,8 +19,6 @@ const ownTable = (schema: Sql, table: Sql): Sql => sql`(
     where to_regclass(quote_ident(shedlock_schemas.schema) || '.' || quote_ident(${table}::text)) is not null
     order by position limit 1)`
 
-type Reading = (schema: Sql, table: Sql) => Sql
-
 export const postgresTable: TableDialect = {
   conditional: true,
   text: (length) => `varchar(${length})`,
@@ -42,14 +40,17 @@ export const postgresTable: TableDialect = {
 
   // An index whose collation is not the column's may ignore case. Collations 100, 950 and 951, which are "default", "C" and "POSIX",
   // never do: https://github.com/postgres/postgres/blob/REL_15_STABLE/src/include/catalog/pg_collation.dat
-  describe: describeColumns(
-    ownTable,
-    sql`(
-  select count(*) from pg_catalog.pg_index i
-  where i.indrelid = a.attrelid and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null
-    and i.indnkeyatts = 1 and i.indkey[0] = a.attnum
-    and i.indcollation[0] in (a.attcollation, 100, 950, 951))::int`,
-  ),
+  describe: (schema, table) => sql`
+    select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type,
+      nullif(a.atttypmod, -1) - 4 as max_length, case when a.attnotnull then 0 else 1 end as nullable,
+      (select count(*) from pg_catalog.pg_index i
+        where i.indrelid = a.attrelid and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null
+          and i.indnkeyatts = 1 and i.indkey[0] = a.attnum
+          and i.indcollation[0] in (a.attcollation, 100, 950, 951))::int as unique_keys, n.nspname::text as table_schema
+    from pg_catalog.pg_attribute a
+      join pg_catalog.pg_class c on c.oid = a.attrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where a.attrelid = ${ownTable(schema, table)}
+      and a.attnum > 0 and not a.attisdropped`,
   // With what conflicts the lock of an update: https://www.postgresql.org/docs/current/explicit-locking.html#LOCKING-TABLES
   lockedByOthers: (schema, table) => sql`
     select 1 as shedlock_one from pg_catalog.pg_locks
@@ -120,25 +121,8 @@ export const postgresTable: TableDialect = {
   ],
 }
 
-/**
- * Reads the columns of a table.
- *
- * @param oid finds the table
- * @param uniqueKeys how many unique indexes are on attribute `a` alone
- */
-export function describeColumns(oid: Reading, uniqueKeys: Sql): Reading {
-  return (schema, table) => sql`
-    select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type,
-      nullif(a.atttypmod, -1) - 4 as max_length, case when a.attnotnull then 0 else 1 end as nullable,
-      ${uniqueKeys} as unique_keys, n.nspname::text as table_schema
-    from pg_catalog.pg_attribute a
-      join pg_catalog.pg_class c on c.oid = a.attrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where a.attrelid = ${oid(schema, table)}
-      and a.attnum > 0 and not a.attisdropped`
-}
-
 /** Finds the table under the search path of the session. */
-export function regclass(schema: Sql, table: Sql): Sql {
+function regclass(schema: Sql, table: Sql): Sql {
   return sql`to_regclass(
     case when ${schema}::text is null then '' else quote_ident(${schema}::text) || '.' end || quote_ident(${table}::text))`
 }
