@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { promisify } from 'node:util'
 import {
   DriverError,
   JOINED_TRANSACTION,
@@ -29,7 +30,7 @@ type Send = (
 export interface MySqlConnectionLike {
   readonly execute?: Send
   readonly query?: Send
-  connect?(callback: (error: Error | null) => void): void
+  connect(callback: (error: Error | null) => void): void
   on?(event: 'error' | 'end', listener: () => void): unknown
   end?(): void
   destroy?(): void
@@ -61,14 +62,7 @@ export function openMySqlConnection(
     Object.getOwnPropertyDescriptors(settings),
   ) as object
   const connection = new Connection({ config })
-  const connect = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      connection.connect?.((error) => {
-        if (error) reject(error)
-        else resolve()
-      })
-    })
-  return opened(connection, connect, {
+  return opened(connection, () => promisify(connection.connect).call(connection), {
     wire: connection,
     close: () => connection.end?.(),
     end: () => {

@@ -14,7 +14,7 @@ import {
 import { COLUMN } from './results'
 import { raw, sql, type Sql } from './sql'
 
-// The steps to a lock, and the statements from which the dialects compose them.
+// The steps to a lock, and the pin of a guard: the statements from which the dialects compose them.
 
 /**
  * One statement on the way to a lock, and what its result means:
@@ -160,3 +160,20 @@ export function insertNew(lock: LockSql, locked: Sql): Sql {
     insert into ${table} (${columns(lock)})
     values (${lockName}, ${leaseEnd}, ${locked}, ${owner})`
 }
+
+/** Finds (`read`) or changes (`write`) one row if this acquisition still holds the lock, and none otherwise. */
+export interface Pin {
+  readonly kind: 'read' | 'write'
+  readonly statement: Sql
+}
+
+/** Pins the row with a read that locks it. */
+export const pinByRead =
+  (statement: (lock: LockSql) => Sql) =>
+  (lock: LockSql): Pin => ({ kind: 'read', statement: statement(lock) })
+
+/** Pins the row by writing it unchanged, where no read keeps other sessions out. */
+export const pinByWrite = ({ table, lockedBy, isOwnHeld }: LockSql): Pin => ({
+  kind: 'write',
+  statement: sql`update ${table} set ${lockedBy} = ${lockedBy} where ${isOwnHeld}`,
+})

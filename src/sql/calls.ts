@@ -1,5 +1,6 @@
 import { LockError, sleep, time, type Deadline } from '../core/internal'
 import { uncountedError, unfitError } from './database-errors'
+import type { LockDialect } from './dialect'
 import {
   Failure,
   failureKind,
@@ -36,9 +37,7 @@ export interface DatabaseCall<T> {
 }
 
 /** What an attempt needs to know about the dialect. */
-interface Counting {
-  readonly counted?: ((write: Sql) => Sql) | undefined
-}
+type Counting = Pick<LockDialect, 'counted'>
 
 /** How the calls of one lock table reach the database. */
 export interface Database {

@@ -1,7 +1,6 @@
-import type { AcquireStep } from './acquire'
+import type { AcquireStep, Pin } from './acquire'
 import type { ErrorCodes } from './failures'
 import type { Expressions, LockSql } from './expressions'
-import type { Pin } from './pin'
 import type { Sql } from './sql'
 import type { Identifiers, TableSql } from './names'
 

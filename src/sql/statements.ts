@@ -1,5 +1,5 @@
 import { LAST_TIME } from '../core/internal'
-import type { AcquireStep } from './acquire'
+import { pinByWrite, type AcquireStep } from './acquire'
 import { MOVED_CLOCK } from './database-errors'
 import type { LockDialect } from './dialect'
 import {
@@ -13,7 +13,6 @@ import {
   type Update,
 } from './expressions'
 import type { TableSql } from './names'
-import { pinByWrite } from './pin'
 import { COLUMN } from './results'
 import { parameter, raw, sql, type Sql } from './sql'
 

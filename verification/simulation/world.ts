@@ -1,4 +1,6 @@
-import { time, type Time } from '../../src/core/time'
+import { time } from '../../src/core/time'
+
+type Time = typeof time
 
 /** A process, whose clocks the library reads while one of its events happens. */
 export interface Process extends Time {

@@ -102,9 +102,7 @@ async function refusal(
           ? READ_ONLY_ADVICE
           : dialect.suspectedTransaction?.test(`${error.code} ${error.message}`)
             ? SUSPICION_ADVICE
-            : what === 'to describe'
-              ? 'check whether the client connects to the right database.'
-              : 'look for what was added to the table.'
+            : 'check whether the client connects to the right database, and what was added to the table.'
       return [finding('REFUSED', 'error', `${refused} – ${advice}`)]
     }
     const grantee = (await answer(inspected, dialect.table.grantee)) ?? 'the_user'

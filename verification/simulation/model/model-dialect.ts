@@ -1,7 +1,7 @@
 import { dialects } from '../../../src/sql/dialects'
 import type { Dialect } from '../../../src/sql/dialect'
 import { sql, type Sql } from '../../../src/sql/sql'
-import { pinByRead } from '../../../src/sql/pin'
+import { pinByRead } from '../../../src/sql/acquire'
 
 /** The databases whose lock statements are simulated. */
 export const SHAPES = ['postgres', 'mysql', 'sqlite', 'oracle'] as const

@@ -1,7 +1,6 @@
 // The SQL that this dialect sends: test/sql/golden/cockroachdb.sql
-import { readOutcome, takeBeforeSlot, takeFree, upsert } from '../../acquire'
+import { readOutcome, takeBeforeSlot, takeFree, upsert, pinByWrite } from '../../acquire'
 import type { LockDialect } from '../../dialect'
-import { pinByWrite } from '../../pin'
 import { COLUMN } from '../../results'
 import { raw, sql } from '../../sql'
 import { postgres } from '../postgres/lock'

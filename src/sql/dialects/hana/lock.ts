@@ -1,7 +1,6 @@
 // The SQL that this dialect sends: test/sql/golden/hana.sql
 import type { LockDialect } from '../../dialect'
-import { readUpdateInsert } from '../../acquire'
-import { pinByRead } from '../../pin'
+import { readUpdateInsert, pinByRead } from '../../acquire'
 import { sql } from '../../sql'
 
 /**

@@ -1,9 +1,15 @@
 // The SQL that this dialect sends: test/sql/golden/mssql.sql
 import type { LockDialect } from '../../dialect'
-import type { AcquireStep } from '../../acquire'
-import { insertNew, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../../acquire'
+import {
+  insertNew,
+  pinByRead,
+  readOutcome,
+  takeBeforeSlot,
+  takeFree,
+  updateRow,
+  type AcquireStep,
+} from '../../acquire'
 import type { Expressions, LockSql } from '../../expressions'
-import { pinByRead } from '../../pin'
 import { COLUMN } from '../../results'
 import { raw, sql, type Sql } from '../../sql'
 

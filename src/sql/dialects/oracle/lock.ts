@@ -1,8 +1,7 @@
 // The SQL that this dialect sends: test/sql/golden/oracle.sql
 import type { LockDialect } from '../../dialect'
-import { readHolder, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../../acquire'
+import { readHolder, readOutcome, takeBeforeSlot, takeFree, updateRow, pinByRead } from '../../acquire'
 import { columns, readOnlyColumn, type LockSql } from '../../expressions'
-import { pinByRead } from '../../pin'
 import { sql, type Sql } from '../../sql'
 
 /** Inserts the row if it does not exist. If another session is about to insert it, waits for that and fails with ORA-00001. */

@@ -7,9 +7,9 @@ import {
   takeBeforeSlot,
   takeFree,
   type Taking,
+  pinByRead,
 } from '../../acquire'
 import { columns, type LockSql } from '../../expressions'
-import { pinByRead } from '../../pin'
 import { COLUMN } from '../../results'
 import { raw, sql, type Sql } from '../../sql'
 

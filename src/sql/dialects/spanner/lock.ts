@@ -1,7 +1,6 @@
 // The SQL that this dialect sends: test/sql/golden/spanner.sql
 import type { LockDialect } from '../../dialect'
-import { readUpdateInsert } from '../../acquire'
-import { pinByWrite } from '../../pin'
+import { readUpdateInsert, pinByWrite } from '../../acquire'
 import { sql } from '../../sql'
 
 /** Spanner with its own SQL dialect, GoogleSQL. TypeORM cannot reach databases with the PostgreSQL dialect. */

@@ -1,7 +1,6 @@
 // The SQL that this dialect sends: test/sql/golden/sqlite.sql
 import type { LockDialect } from '../../dialect'
-import { readHolder, readOutcome, takeBeforeSlot, takeFree, upsert } from '../../acquire'
-import { pinByWrite } from '../../pin'
+import { readHolder, readOutcome, takeBeforeSlot, takeFree, upsert, pinByWrite } from '../../acquire'
 import { sql } from '../../sql'
 
 export const sqlite: LockDialect = {
