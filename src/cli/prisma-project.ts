@@ -65,8 +65,8 @@ export async function prismaProject(project: Project) {
     config: file,
     /** The schema that Prisma uses; missing if that is unknown. */
     main: isKnown ? main : undefined,
-    /** Whether Prisma finds it by itself. */
-    isUsual: usual !== undefined,
+    /** Whether Prisma finds it by itself, as only some versions find a folder. */
+    isUsual: named !== undefined || usual?.endsWith('.prisma') === true,
     others: first && !isKnown ? [first, ...others] : others,
   }
 }

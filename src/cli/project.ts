@@ -3,7 +3,9 @@ import { createRequire } from 'node:module'
 import { dirname, extname, join, relative } from 'node:path'
 
 interface Manifest {
+  readonly name?: string
   readonly type?: unknown
+  readonly packageManager?: string
   readonly scripts?: Readonly<Record<string, string>>
   readonly workspaces?: unknown
   readonly version?: string
@@ -113,9 +115,11 @@ export class Project {
       : new Project(root).files(...extensions).map((file) => this.short(join(root, file)))
   }
 
-  /** JavaScript and TypeScript, without declarations. */
+  /** JavaScript and TypeScript, without declarations and tests. */
   sources(): readonly string[] {
-    return this.files('.ts', '.mts', '.cts', '.js', '.mjs', '.cjs').filter((file) => !/\.d\.\w+$/.test(file))
+    return this.files('.ts', '.mts', '.cts', '.js', '.mjs', '.cjs').filter(
+      (file) => !/\.(d|spec|test)\.\w+$/.test(file),
+    )
   }
 
   /** The text of a file; empty if it may not be read. */
@@ -142,15 +146,21 @@ export class Project {
     return relative(this.root, path).replaceAll('\\', '/') || '.'
   }
 
-  /** The command of its package manager that adds a package. */
+  /** The command of its package manager that adds a package: of the nearest folder, up to its workspace, that shows one. */
   adds(): string {
-    const managers = { 'pnpm-lock.yaml': 'pnpm', 'yarn.lock': 'yarn', 'bun.lock': 'bun', 'bun.lockb': 'bun' }
-    // A folder above both is another project's.
-    const folders = [this.root, this.workspace() ?? this.root]
-    const found = Object.entries(managers).find(([file]) =>
-      folders.some((each) => existsSync(join(each, file))),
-    )
-    return found === undefined ? 'npm install' : `${found[1]} add`
+    const locks = {
+      'package-lock.json': 'npm',
+      'pnpm-lock.yaml': 'pnpm',
+      'yarn.lock': 'yarn',
+      'bun.lock': 'bun',
+    }
+    const top = this.workspace() ?? this.root
+    const folders = withParents(this.root).filter((folder) => `${folder}/`.startsWith(`${top}/`))
+    const [manager = 'npm'] = folders.flatMap((folder) => {
+      const [, lock] = Object.entries(locks).find(([file]) => existsSync(join(folder, file))) ?? []
+      return lock ?? manifestIn(folder)?.packageManager?.split('@')[0] ?? []
+    })
+    return manager === 'npm' ? 'npm install' : `${manager} add`
   }
 
   /** Formats text with its Prettier, if that is installed and configured. */

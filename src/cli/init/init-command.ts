@@ -76,7 +76,8 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
   if (!orm) {
     const packages = ORMS.flatMap((each) => each.packages)
     const withOrm = members.filter((member) => packages.some((name) => member.declares(name)))
-    const elsewhere = withOrm.map(({ root }) => project.short(root)).join(', ')
+    const used = withOrm.filter(({ manifest }) => project.declares(manifest.name ?? ''))
+    const elsewhere = (used.length > 0 ? used : withOrm).map(({ root }) => project.short(root)).join(', ')
     const why = `The package.json of ${project.root} names neither typeorm nor @prisma/client`
     throw wrongUsage(
       elsewhere === ''

@@ -22,9 +22,9 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
   const all = [...(main ? [main] : []), ...others]
   const folders = wanted.map((folder) => project.short(join(project.root, folder)))
   const isWanted = ({ migrations }: PrismaSchema): boolean => folders.includes(project.short(migrations))
-  // The same models for other databases need the table too.
+  // The same models for other databases need the table too, and so do copies. A template has no provider.
   const isVariant = ({ models, provider }: PrismaSchema): boolean =>
-    models === main?.models && models !== '' && provider !== main.provider
+    models === main?.models && models !== '' && provider !== ''
   const chosen = wanted.length > 0 ? all.filter(isWanted) : main ? [main, ...others.filter(isVariant)] : []
   const [first] = chosen
   if (!first) throw wrongUsage(whyNone(project, all, wanted))
@@ -37,6 +37,9 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
       `The Prisma schema is that of a package – run this command there: cd ${project.short(owner.root)}`,
     )
   const parts = chosen.map((schema) => schemaPlan(project, schema, names))
+  // A schema without migrations beside others with the same models has theirs.
+  const migrated = chosen.some(migrates) ? chosen.filter(migrates) : chosen
+  const missing = chosen.map(({ provider }) => missingDriver(project, provider))
   return {
     found: [
       `Prisma ${project.version('@prisma/client') || project.version('prisma')}`,
@@ -46,14 +49,12 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     present: parts.flatMap(({ present }) => present),
     others: all.filter((schema) => !chosen.includes(schema)).map(({ path }) => project.short(path)),
     steps: [
-      ...chosen.map((schema) =>
-        migrating(project, schema, isUsual(schema) ? '' : ` --schema ${project.short(schema.path)}`),
-      ),
+      ...migrated.map((schema) => migrating(project, schema, isUsual(schema), migrated.length > 1)),
       ...(project.has('@prisma/adapter-mariadb') ? [OWN_ADAPTER] : []),
     ],
     provider: ['prismaLockProvider', 'prisma'],
     client: { name: 'prisma', close: 'prisma.$disconnect()' },
-    missingDriver: missingDriver(project, first.provider),
+    missingDriver: missing.includes(undefined) ? undefined : missing[0],
     variable: first.variable,
   }
 }
@@ -85,13 +86,16 @@ function migrates({ migrations, models }: PrismaSchema): boolean {
   return existsSync(migrations) || models === ''
 }
 
-function migrating(project: Project, schema: PrismaSchema, at: string): Step {
+function migrating(project: Project, schema: PrismaSchema, isUsual: boolean, isOneOfMany: boolean): Step {
   const { provider, migrations } = schema
+  const path = project.short(schema.path)
+  const at = isUsual ? '' : ` --schema ${path}`
+  const where = isOneOfMany ? `, where you use ${path}` : ''
   const run = (command: string): string => `npx prisma ${command}${at} && npx prisma generate${at}`
   // Prisma finds only a folder of this name beside a schema.
   if (at !== '' && basename(migrations) !== 'migrations')
     return [`Migrate as you run those in ${project.short(migrations)}, and generate the client.`, '']
-  if (migrates(schema)) return ['Migrate, and generate the client:', run('migrate deploy')]
+  if (migrates(schema)) return [`Migrate, and generate the client${where}:`, run('migrate deploy')]
   const onMySql = ' (MySQL ignores case; `npx shedlock-orm sql mysql` prints a table that does not)'
   const what = `There is no ${project.short(migrations)}, so if you push your other models, push this one too, which leaves the names of locks to the database's collation${provider === 'mysql' ? onMySql : ''}:`
   return [what, run('db push')]
@@ -100,11 +104,11 @@ function migrating(project: Project, schema: PrismaSchema, at: string): Step {
 /** What one schema needs. */
 function schemaPlan(project: Project, schema: PrismaSchema, names: LockTableOptions) {
   const { path, isFolder, files, migrations } = schema
-  const provider = schema.provider as PrismaProvider
-  const model = prismaModel(provider, names)
   const models = files.filter(({ text }) => hasModel(text, names)).map((file) => project.short(file.path))
   const creating = migrationsIn(project, migrations).filter(({ text }) => createsTable(text, names))
   if (models.length === 0) checkSchema(project, schema, names.schema)
+  const provider = schema.provider as PrismaProvider
+  const model = prismaModel(provider, names)
   const file = project.short(isFolder ? join(path, 'shedlock.prisma') : path)
   const isWritten = creating.length === 0 && migrates(schema)
   return {
@@ -119,6 +123,7 @@ function schemaPlan(project: Project, schema: PrismaSchema, names: LockTableOpti
 /** Refuses a model with which Prisma would refuse the schema. */
 function checkSchema(project: Project, { path, files, schemas, provider }: PrismaSchema, schema = ''): void {
   const short = project.short(path)
+  if (provider === '') throw wrongUsage(`The datasource of ${short} names no database that is known.`)
   if (files.some(({ text }) => /^\s*(model|enum|type|view)\s+ShedLock\b/m.test(text)))
     throw wrongUsage(
       `${short} has a ShedLock of another table – create this table without a model: npx shedlock-orm sql ${provider}`,

@@ -18,7 +18,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   const missing = folders.filter((folder) => !isDone(folder))
   if (wanted.length === 0 && missing.length > 1)
     throw wrongUsage(
-      `There are migrations in ${missing.join(', ')} – name those that need the table with --migrations, which may be repeated, or the folder that contains them, for all.`,
+      `There are migrations in ${missing.join(', ')} – name one for each database that needs the table with --migrations, which may be repeated, or the folder that contains them, for all.`,
     )
   const isNew = folders.length === 0 && present.length === 0
   const elsewhere = isNew ? foldersOf(project.filesOfWorkspace('.ts', '.js')) : []

@@ -19,14 +19,19 @@ const SCHEDULERS = {
     1,
     ['scheduleJob', 'slot: (due: Date) => due', `scheduleJob(${CRON}, send)`, 'job.cancel()'],
   ],
-  cron: [4, ['CronJob', 'slot: (job: CronJob) => slotOf(job.cronTime)', CRON_JOB, 'job.stop()']],
+  cron: [3, ['CronJob', 'slot: (job: CronJob) => slotOf(job.cronTime)', CRON_JOB, 'job.stop()']],
   'toad-scheduler': DOCS,
 } as const satisfies Readonly<Record<string, string | readonly [from: number, Scheduler]>>
 
 /** The compiler and test/registries.test.ts name the places of each. */
 export type SchedulerName = keyof typeof SCHEDULERS
 
-const OTHER: Scheduler = ['', "lockAtLeastFor: '1m'", '// let your scheduler call send()', '// stop it']
+const OTHER: Scheduler = [
+  '',
+  "lockAtLeastFor: '1m'",
+  '// let your scheduler call send(); with setInterval, lockAtLeastFor is a little less than its interval',
+  '// stop it',
+]
 
 const RECIPES = 'docs/guides/recipes.md#nextjs-nuxt-monorepos'
 const FRAMEWORKS = {
@@ -79,7 +84,9 @@ export function usage(task: Task, plan: Plan): Usage {
 
 function route(task: Task, plan: Plan, { path, schedule }: Cron): Step {
   const cron = `new Cron('${schedule}', { timezone: 'UTC', paused: true })`
-  const get = `export async function GET() {\n  await send(slotOf(${cron})) // as in vercel.json\n  return new Response()\n}`
+  const get = `export async function GET() { // after your check of the caller
+  return Response.json(await send(slotOf(${cron}))) // as in vercel.json
+}`
   const what = `Lock each route that Vercel, which may call it twice, is to run once, such as ${path}`
   return [what, linesOf(task, plan, 'croner', path, ['Cron', 'slot: (due: Date) => due', get, ''])]
 }
@@ -100,11 +107,12 @@ const end = async () => { // first close a server, if there is one
   ${[stop, 'await executor.shutdown()', ...(close === undefined ? [] : [`await ${close}`])].join('\n  ')}
 }
 let ended: Promise<void> | undefined
-// Not once: npm sends two signals. If you have a handler, await end() in it.
-process.on('SIGTERM', () => (ended ??= end()))`
+const stop = () => (ended ??= end())
+// Not once: npm sends two signals. If you have a handler, await stop() in it.
+process.on('SIGTERM', stop).on('SIGINT', stop)`
   const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
 import { ${provider} } from 'shedlock-orm/${entry}'
-${isBeside ? `import { ${name} } from '${path}' // in ${dirname(file)}` : `// and ${name}, your client`}
+${isBeside ? `import { ${name} } from '${path}' // in ${dirname(file)}, if your app initializes it` : `// and ${name}, your client`}
 
 const executor = new LockingTaskExecutor(${provider}(${[name, literal(names)].filter(Boolean).join(', ')}))
 const send = executor.wrap(
@@ -115,7 +123,8 @@ ${/^(\/\/|export)/.test(start) ? '' : 'const job = '}${start}
 ${stop && shutdown}`
   if (project.has('typescript') || project.files('.ts', '.mts').length > 0) return code
   const plain = code.replace(/: (Cron|Date|CronJob|Promise<void> \| undefined)\b/g, '')
-  return project.manifest.type === 'module' || project.files('.mjs').length > 0
+  // A route of Next.js is an ES module, whatever the project is.
+  return project.manifest.type === 'module' || project.files('.mjs').length > 0 || stop === ''
     ? plain
     : plain.replace(/^import (\{[^}]*\}) from ('[^']*')/gm, 'const $1 = require($2)')
 }

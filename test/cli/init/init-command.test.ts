@@ -1,0 +1,128 @@
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { read } from '../../project'
+import { init, OLD, packageWith, project, SCHEMA, TYPEORM, USER, USUAL, type Files } from './init-project'
+
+describe('shedlock-orm init', () => {
+  it('asks to be run where the schema is, and names the package with the jobs there', async () => {
+    const folder = project({
+      'package.json': JSON.stringify({ workspaces: ['packages/*'], devDependencies: { prisma: '7' } }),
+      'packages/db/package.json': packageWith({ '@prisma/client': '7', prisma: '7' }),
+      'packages/db/prisma/schema.prisma': SCHEMA,
+      'packages/client/package.json': packageWith({ '@prisma/client': '7' }),
+      'packages/jobs/package.json': '{"dependencies":{"@prisma/client":"7","node-cron":"3.0.3"}}',
+      'packages/web/package.json': packageWith({ croner: '10' }),
+    })
+    const run = (...path: string[]) => init(join(folder, ...path))
+    const refused = (why: string) => ({ status: 2, added: {}, stderr: expect.stringContaining(why) })
+    expect(await run()).toMatchObject(refused('that of a package – run this command there: cd packages/db'))
+    for (const each of ['client', 'jobs'])
+      expect(await run('packages', each)).toMatchObject(
+        refused('but ../db/prisma/schema.prisma – run `npx shedlock-orm init prisma` where you run'),
+      )
+    const { status, stdout, stderr, added } = await run('packages/db')
+    expect(status).toBe(0)
+    expect(stdout).toContain('Install, in ../jobs:\n\n   npm install shedlock-orm\n')
+    expect(Object.keys(added)).toContain(USUAL)
+    expect(stderr).toContain('postgresql in prisma/schema.prisma, node-cron 3.0.3, in ../jobs\n')
+    expect(stderr).toContain('there may be jobs in ../web, too\n')
+    expect(stdout).toContain('Install, in ../jobs:\n\n   npm install shedlock-orm\n')
+    expect(stdout).toMatch(/is to run, in \.\.\/jobs; .*const \{ schedule \} = require\('node-cron'/s)
+  })
+
+  it('asks to be run in the package with the ORM that this one uses', async () => {
+    const folder = project({
+      'package.json': JSON.stringify({ workspaces: ['*'] }),
+      'jobs/package.json': packageWith({ croner: '10', '@acme/db': 'workspace:*' }),
+      'db/package.json': packageWith({ prisma: '7' }, { name: '@acme/db' }),
+      'api/package.json': packageWith({ typeorm: '1' }),
+    })
+    expect((await init(join(folder, 'jobs'))).stderr).toContain('an ORM in ../db: run the command there')
+    expect((await init(join(folder))).stderr).toContain('an ORM in api, db: run the command there')
+  })
+
+  it.each<[string, Files, string]>([
+    ['npm', { 'package-lock.json': '', '../yarn.lock': '' }, 'npm install'],
+    ['npm, below the folder of another project', { '../yarn.lock': '' }, 'npm install'],
+    ['Yarn', { '../yarn.lock': '', '../package.json': '{"workspaces":["app"]}' }, 'yarn add'],
+    ['Bun', { 'bun.lock': '' }, 'bun add'],
+    ['pnpm', { '../package.json': '{"workspaces":["app"],"packageManager":"pnpm@10.1.0"}' }, 'pnpm add'],
+  ])('installs with the package manager of the project: %s', async (_, files, adds) => {
+    const nest = packageWith({ typeorm: '1', '@nestjs/schedule': '6' })
+    const paths = Object.entries(files).map(([file, text]) => [join('app', file), text])
+    const folder = project({ 'app/package.json': nest, ...Object.fromEntries(paths) })
+    expect((await init(join(folder, 'app'))).stdout).toContain(`1. Install:\n\n   ${adds} cron\n`)
+  })
+
+  it('asks to be run where the migrations are', async () => {
+    const folder = project({
+      'package.json': JSON.stringify({ workspaces: ['*'] }),
+      'jobs/package.json': TYPEORM,
+      'web/package.json': packageWith({ croner: '10' }),
+      [`db/migrations/${OLD}-A.ts`]: '',
+    })
+    expect((await init(join(folder, 'web'))).stderr).toContain('an ORM in ../jobs: run the command there')
+    expect(await init(join(folder, 'jobs'))).toMatchObject({
+      ...{ status: 2, added: {} },
+      stderr: expect.stringContaining(
+        'no migrations here, but in ../db/migrations – run this command in the package',
+      ),
+    })
+  })
+
+  it.each<[string, Files, boolean]>([
+    [
+      'in a workspace',
+      { 'package.json': packageWith({ typeorm: '1.1.1' }, { workspaces: ['apps/*'] }) },
+      true,
+    ],
+    ['of pnpm', { 'package.json': packageWith({ typeorm: '1' }), 'pnpm-workspace.yaml': '' }, true],
+    ['in a folder above that is no workspace', { 'package.json': packageWith({ typeorm: '1.1.1' }) }, false],
+  ])('finds the packages that the root names, %s', async (_, files, finds) => {
+    const nest = { '@nestjs/core': '11', '@nestjs/schedule': '5' }
+    const folder = project({ ...files, 'apps/api/package.json': packageWith(nest) })
+    const { status, stdout } = await init(join(folder, 'apps/api'))
+    expect(status).toBe(finds ? 0 : 2)
+    if (finds) expect(stdout).toMatch(/SchedulerRegistry see docs\/nestjs\.md#dynamic-jobs-.*ShedLockModule/s)
+  })
+
+  it('knows the scheduler of the root, if a library of a monorepo has only the schema, and names that', async () => {
+    const nest = { '@prisma/client': '6.19.0', '@nestjs/core': '11', '@nestjs/schedule': '6' }
+    const folder = project(
+      {
+        'package.json': packageWith(nest),
+        'libs/database/package.json': packageWith({ tslib: '2' }),
+        'libs/database/prisma/schema.prisma': SCHEMA,
+      },
+      '@nestjs/schedule',
+    )
+    const { stdout } = await init(folder)
+    expect(stdout).toContain('ShedLockModule')
+    expect(stdout).toMatch(
+      /deploy (--schema libs\/database\/prisma\/schema\.prisma) && npx prisma generate \1\n/,
+    )
+    const { dependencies } = JSON.parse(read('node_modules/@nestjs/schedule/package.json')) as {
+      dependencies: Files
+    }
+    expect(stdout).toContain(`npm install cron@${dependencies['cron']}\n`)
+  })
+
+  it('prints an adapter for the locks, where that of the client hides its settings', async () => {
+    const mariadb = packageWith({ '@prisma/client': '7', '@prisma/adapter-mariadb': '7' })
+    const folder = project({ 'package.json': mariadb, [USUAL]: SCHEMA.replace('postgresql', 'mysql') })
+    expect((await init(folder)).stdout).toContain('adapter: new PrismaMariaDb({')
+  })
+
+  it('prints how to install a driver for the command line, if Prisma has none', async () => {
+    const files = { 'package.json': packageWith({ '@prisma/client': '6.9.0' }), [USUAL]: SCHEMA }
+    const install = 'npm install -D pg\n   npx shedlock-orm doctor\n'
+    expect((await init(project(files))).stdout).toContain(install)
+    expect((await init(project(files, 'pg'))).stdout).not.toContain(install)
+    const adapter = { 'package.json': packageWith({ '@prisma/client': '7', '@prisma/adapter-pg': '7' }) }
+    expect((await init(project({ ...files, ...adapter }))).stdout).not.toContain(install)
+    // It has that of one of its databases.
+    const mysql = { [USUAL]: SCHEMA.replace('postgresql', 'mysql') + USER, 'db/schema.prisma': SCHEMA + USER }
+    const both = await init(project({ ...files, ...mysql }, 'pg'))
+    expect(both.stdout).not.toContain('npm install -D')
+  })
+})

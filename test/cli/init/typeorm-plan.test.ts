@@ -1,0 +1,202 @@
+import { describe, expect, it } from '@jest/globals'
+import { init, OLD, packageWith, project, TYPEORM, type Files } from './init-project'
+
+const CLASS = `import { createShedLockMigration } from 'shedlock-orm/typeorm'
+
+export class CreateShedLockDATE extends createShedLockMigration() {
+  override name = 'CreateShedLockDATE'
+}
+`
+const ALREADY = 'already has the table, so it is left as it is'
+
+describe('shedlock-orm init with TypeORM', () => {
+  it.each<[string, Files, Files, string[]?, string[]?]>([
+    [
+      'beside the other migrations',
+      { [`src/db/${OLD}-User.ts`]: '' },
+      { 'src/db/DATE-CreateShedLock.ts': CLASS },
+    ],
+    [
+      'with the separator of their names',
+      { [`db/${OLD}_user.ts`]: '' },
+      { 'db/DATE_CreateShedLock.ts': CLASS },
+    ],
+    [
+      "as the project's Prettier is configured",
+      { '.prettierrc': '{ "tabWidth": 4, "singleQuote": true }', [`db/${OLD}-User.ts`]: '' },
+      { 'db/DATE-CreateShedLock.ts': CLASS.replace(/'$/gm, "';").replaceAll('  ', '    ') },
+      ['prettier'],
+    ],
+    [
+      'as JavaScript with require',
+      { [`db/${OLD}-User.js`]: '' },
+      {
+        'db/DATE-CreateShedLock.js': CLASS.replace('import {', 'const {')
+          .replace("from 'shedlock-orm/typeorm'", "= require('shedlock-orm/typeorm')")
+          .replace('export class', 'exports.CreateShedLockDATE = class')
+          .replace('override ', ''),
+      },
+    ],
+    [
+      'into a folder that is called migrations',
+      { 'src/db/migrations/index.ts': '' },
+      { 'src/db/migrations/DATE-CreateShedLock.ts': CLASS },
+    ],
+    [
+      'beside a file that only mentions the table, or has the class in a comment',
+      {
+        [`db/${OLD}-shedlock.ts`]: `// ${CLASS.replaceAll('\n', '\n// ')}\n/**\n * createShedLockMigration()\n */`,
+      },
+      { 'db/DATE-CreateShedLock.ts': CLASS },
+    ],
+    [
+      'beside a file whose name means something to a regular expression',
+      { [`db/${OLD}-Add(users)+[x.ts`]: '' },
+      { 'db/DATE-CreateShedLock.ts': CLASS },
+    ],
+    [
+      'beside a run that did not end',
+      { [`db/${OLD}-User.ts`]: '', [`db/${OLD}-CreateShedLock.ts.new`]: 'import { crea' },
+      { 'db/DATE-CreateShedLock.ts': CLASS },
+    ],
+    [
+      'but not into the folder of a test, or of what is built',
+      {
+        [`test/db/${OLD}-A.ts`]: '',
+        [`db-tests/${OLD}-A.spec.ts`]: '',
+        [`dist/db/${OLD}-A.js`]: '',
+        [`db/${OLD}-A.ts`]: '',
+      },
+      { 'db/DATE-CreateShedLock.ts': CLASS },
+    ],
+    [
+      'for each database of the folder that is named, whatever the folders are called',
+      { [`db/planetscale/${OLD}-A.ts`]: '', [`db/sql/${OLD}-A.ts`]: '' },
+      { 'db/planetscale/DATE-CreateShedLock.ts': CLASS, 'db/sql/DATE-CreateShedLock.ts': CLASS },
+      [],
+      ['--migrations', 'db/'],
+    ],
+    [
+      'for each folder that is named',
+      { [`a/${OLD}-A.ts`]: '', [`b/${OLD}-A.ts`]: '', [`c/${OLD}-A.ts`]: '' },
+      { 'a/DATE-CreateShedLock.ts': CLASS, 'new/DATE-CreateShedLock.ts': CLASS },
+      [],
+      ['--migrations', './a', '--migrations', 'new'],
+    ],
+  ])('writes the migration %s', async (_, files, added, packages = [], args = []) => {
+    const folder = project({ 'package.json': TYPEORM, ...files }, ...packages)
+    const dry = await init(folder, '--dry-run', ...args)
+    expect(dry).toMatchObject({ status: 0, added: {} })
+    for (const [file, text] of Object.entries(added)) {
+      expect(dry.stdout.replace(/\d{13}/g, 'DATE')).toContain(`Would write ${file}:`)
+      expect(dry.stdout.replace(/\d{13}/g, 'DATE')).toContain(text.trim().replace(/^(?=.)/gm, '  '))
+    }
+    const written = await init(folder, ...args)
+    expect(written.added).toEqual(added)
+    // TypeORM refuses two of one name, and a DataSource may load several folders.
+    const dates = written.names.map((name) => /\d{13}/.exec(name)?.[0])
+    expect(new Set(dates).size).toBe(dates.length)
+    const again = await init(folder, ...args)
+    expect(again).toMatchObject({ status: 0, added: {} })
+    expect(again.stderr).toContain(ALREADY)
+  })
+
+  it('finds the table in the list of the DataSource', async () => {
+    const list = 'migrations: [\n  createShedLockMigration({\n    tableName: "locks",\n  }),\n],'
+    const folder = project({ 'package.json': TYPEORM, [`db/${OLD}-A.ts`]: '', 'source.ts': list })
+    expect(await init(folder, '--table-name', 'locks')).toMatchObject({
+      ...{ status: 0, added: {} },
+      stderr: expect.stringContaining(`source.ts ${ALREADY}`),
+    })
+    expect((await init(folder)).added).toEqual({ 'db/DATE-CreateShedLock.ts': CLASS })
+  })
+
+  it('asks for the folders if there are several, and never says that all is done', async () => {
+    const [cockroach, mysql] = ['db/cockroachdb', 'db/mysql']
+    const folder = project({
+      'package.json': TYPEORM,
+      [`${cockroach}/${OLD}-A.ts`]: '',
+      [`${mysql}/${OLD}-A.ts`]: '',
+      [`seeds/${OLD}-A.ts`]: '',
+    })
+    expect(await init(folder)).toMatchObject({
+      ...{ status: 2, added: {} },
+      stderr: expect.stringMatching(
+        /in db\/cockroachdb, db\/mysql, seeds – name one for each database .* --migrations, which/,
+      ),
+    })
+    const names = ['--table-name', 'job_locks', '--schema', 'ops']
+    const { added, stdout } = await init(folder, '--migrations', mysql, ...names)
+    const options = "{ schema: 'ops', tableName: 'job_locks' }"
+    const text = CLASS.replace('Migration()', `Migration(${options})`)
+    expect(added).toEqual({ [`${mysql}/DATE-CreateShedLock.ts`]: text })
+    expect(stdout).toContain(`typeOrmLockProvider(dataSource, ${options})`)
+    // Another table than the first.
+    expect(Object.keys((await init(folder, '--migrations', mysql)).added)).toHaveLength(1)
+    expect(await init(folder)).toMatchObject({
+      ...{ status: 2, added: {} },
+      stderr: expect.stringContaining('in db/cockroachdb, seeds –'),
+    })
+  })
+
+  it('dates the migration today, or behind the newest', async () => {
+    const from = Date.now()
+    const [today = ''] = (await init(project({ 'package.json': TYPEORM, [`db/${OLD}-A.ts`]: '' }))).names
+    const date = Number(/\d{13}/.exec(today)?.[0])
+    expect(date).toBeGreaterThanOrEqual(from)
+    expect(date).toBeLessThanOrEqual(Date.now())
+    const later = project({ 'package.json': TYPEORM, 'db/9715028537217-A.ts': '' })
+    const { names, stdout } = await init(later)
+    expect(names).toEqual(['db/9715028537218-CreateShedLock.ts'])
+    expect(stdout).toContain('and one with `synchronize: true` lists shedLockEntity().')
+  })
+
+  it('prints the migration and the entity to list if there is no folder', async () => {
+    const { added, stdout } = await init(project({ 'package.json': TYPEORM }))
+    expect(added).toEqual({})
+    expect(stdout).toContain('const migrations = [createShedLockMigration()]')
+    expect(stdout).toContain('with `synchronize: true` list the entity instead')
+    expect(stdout).toContain('start, or on one of them (docs/tables.md#when-every-instance-migrates).')
+  })
+
+  it.each([
+    ['tsx', ''],
+    ['ts-node', ''],
+    ['typescript', 'npm install -D tsx\n   '],
+  ])('prints how to check with the DataSource, and the name that it has, with %s', async (name, install) => {
+    const files = {
+      'package.json': packageWith({ typeorm: '1.1.1', [name]: '1.0.0' }, { type: 'commonjs' }),
+      'src/data-source.ts': 'export const AppDataSource: DataSource = new DataSource({})',
+    }
+    const { stdout } = await init(project(files))
+    expect(stdout).toContain(`\n\n   ${install}npx shedlock-orm doctor -d src/data-source.ts\n`)
+    expect(stdout).toContain(
+      "import { AppDataSource } from './data-source' // in src, if your app initializes it\n",
+    )
+    expect(stdout).toContain('typeOrmLockProvider(AppDataSource)')
+    expect(stdout).toContain('await AppDataSource.destroy()')
+  })
+
+  it.each([
+    ['as the scripts name it', 'ts-node typeorm migration:run -d db/connection.ts', ' -d db/connection.ts'],
+    ['not the file of the app, which it would start', 'ts-node src/main.ts', ''],
+  ])('checks with the DataSource %s', async (_, migrate, option) => {
+    const files = {
+      'package.json': packageWith({ typeorm: '1.1.1', tsx: '4' }, { scripts: { migrate } }),
+      'db/connection.ts': '',
+      'src/main.ts': 'export const source = new DataSource({})\napp.listen(3000)',
+    }
+    expect((await init(project(files))).stdout).toContain(`npx shedlock-orm doctor${option}\n`)
+  })
+
+  it('checks with the tsconfig with which the scripts run ts-node', async () => {
+    const migrate =
+      'ts-node -r tsconfig-paths/register --project server/tsconfig.json typeorm -d db/connection.ts'
+    const dependencies = { typeorm: '1.1.1', 'ts-node': '10' }
+    const files = {
+      'package.json': packageWith(dependencies, { scripts: { migrate } }),
+      'db/connection.ts': '',
+    }
+    expect((await init(project(files))).stdout).toContain('\n   TS_NODE_PROJECT=server/tsconfig.json npx')
+  })
+})

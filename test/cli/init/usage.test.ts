@@ -1,0 +1,130 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import type { SchedulerName } from '../../../src/cli/init/usage'
+import { read, root } from '../../project'
+import { temporaryFolder } from '../../temporary-folder'
+import { init, packageWith, project, SCHEMA, tsc, USER, USUAL, type Files } from './init-project'
+
+/** What the printed lines take for granted, and the types of packages that are not installed here. */
+const TAKEN_FOR_GRANTED = `import type { DataSource } from 'typeorm'
+import type { Cron as CronOfNest } from '@nestjs/schedule'
+import type { PrismaClientLike } from 'shedlock-orm/prisma'
+import type { Prisma8ClientLike } from 'shedlock-orm/prisma-8'
+declare global {
+  const dataSource: DataSource
+  const prisma: PrismaClientLike & { $disconnect(): Promise<void> }
+  const db: Prisma8ClientLike
+  const Cron: typeof CronOfNest
+  const app: { enableShutdownHooks(): unknown }
+}
+`
+const NODE_SCHEDULE = `declare module 'node-schedule' {
+  export function scheduleJob(rule: string, callback: (fireDate: Date) => void): { cancel(): boolean }
+}
+`
+const SCHEDULERS: Readonly<Record<SchedulerName, string>> = {
+  'node-cron': '4.6.0',
+  croner: '10.0.1',
+  'node-schedule': '2.1.1',
+  cron: '3.5.0',
+  'toad-scheduler': '4.1.0',
+  bree: '9.2.9',
+  '@nestjs/schedule': '12.0.2',
+}
+/** What has jobs or signal handlers of its own, or none at all, and schedulers that are too old. */
+const OTHERS = [
+  ...['none', ''],
+  ...['next', '16.0.0'],
+  ...['nuxt', '4.0.0'],
+  ...['@nestjs/core', '12.0.0'],
+  ...['cron', '2.4.4'],
+  ...['croner', '5.0.0'],
+]
+/** Each ORM with what it needs in a project. */
+const ORMS: readonly (readonly [dependencies: Files, files: Files])[] = [
+  [{ typeorm: '1.1.1' }, {}],
+  [{ '@prisma/client': '7.10.0' }, { [USUAL]: SCHEMA }],
+  [{ '@prisma/orm-postgres': '8.0.0-rc.13' }, { 'contract.prisma': USER }],
+]
+const VERCEL = JSON.stringify({ crons: [{ path: '/api/report', schedule: '0 8 * * *' }] })
+
+describe('the lines that shedlock-orm init prints', () => {
+  const printed = async (dependencies: Files, files: Files): Promise<string> => {
+    const folder = project({ 'package.json': packageWith(dependencies), ...files })
+    const { stdout } = await init(folder, '--dry-run')
+    const [, what = '', code = ''] =
+      /\n\d\. ((?:Lock|Import)[^\n]*)\n\n(.*?)\n\n\d\. Check/s.exec(stdout) ?? []
+    return `// ${what}\n${code.replace(/^ {3}/gm, '')}`
+  }
+
+  it('compile, for each ORM and scheduler, and name them, or a page that exists', async () => {
+    const folder = temporaryFolder(join(root, '.programs-'))
+    const others = OTHERS.flatMap((name, index) => (index % 2 === 0 ? [[name, OTHERS[index + 1] ?? '']] : []))
+    const cases = ORMS.flatMap(([orm, files]) => [
+      ...[...Object.entries(SCHEDULERS), ...others].map(([scheduler = '', version = '']) => ({
+        orm,
+        files,
+        scheduler,
+        version,
+      })),
+      { orm, files: { ...files, 'vercel.json': VERCEL }, scheduler: 'next', version: '16.0.0' },
+    ])
+    const programs = cases.map(async ({ orm, files, scheduler, version }, index) => {
+      const nest = scheduler === '@nestjs/schedule' ? { '@nestjs/core': '12', cron: '4.4.0' } : {}
+      const dependencies = { ...orm, ...nest, ...(version !== '' && { [scheduler]: version }) }
+      const code = await printed({ ...dependencies, typescript: '6.0.3' }, files)
+      const name = `${index}.mts`
+      writeFileSync(join(folder, name), code)
+      // What a route does not throw, it reports as done.
+      expect(code.includes('onError')).toBe(!code.includes('GET()') && !code.includes('ShedLockModule'))
+      const [, page, heading] = /see (docs\/[\w/-]+\.md)(?:#([\w-]+))?/.exec(code) ?? []
+      if (page === undefined) expect(code).toMatch(new RegExp(`from '(${scheduler}|cron|croner)'`))
+      else {
+        const headings = [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, text = '']) => text.toLowerCase())
+        expect(headings.map((text) => text.replace(/[^\w -]/g, '').replaceAll(' ', '-'))).toContain(heading)
+      }
+      return name
+    })
+    const written = await Promise.all(programs)
+    writeFileSync(join(folder, 'globals.ts'), TAKEN_FOR_GRANTED)
+    writeFileSync(join(folder, 'node-schedule.d.ts'), NODE_SCHEDULE)
+    const compilerOptions = { module: 'esnext', moduleResolution: 'bundler', experimentalDecorators: true }
+    const files = ['globals.ts', 'node-schedule.d.ts', ...written]
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ extends: '../tsconfig.json', compilerOptions, include: [], files }),
+    )
+    expect(tsc(folder)).toBe('')
+  })
+
+  it.each([
+    ['express', { express: '5', next: '16' }],
+    ['fastify', { fastify: '5' }],
+  ])('name the page about the server that has to end at SIGTERM, too: %s', async (server, dependencies) => {
+    const code = await printed({ typeorm: '1.1.1', 'node-cron': '4.6.0', ...dependencies }, {})
+    expect(code).toContain(`is to run (see docs/shutdown.md#${server} in`)
+    expect(code).toContain('const end = async () => { // first close a server')
+  })
+
+  it.each([
+    ['node-cron', '3.0.3', /slot: slotOf,.*job\.stop\(\)/s],
+    ['croner', '9.1.0', /slot: \(job\) => slotOf\(job\)/],
+    ['node-schedule', '2.1.1', /slot: \(due\) => due/],
+  ])('are JavaScript in a project without TypeScript: %s %s', async (scheduler, version, lines) => {
+    const code = await printed({ typeorm: '1.1.1', [scheduler]: version }, {})
+    expect(code).toMatch(lines)
+    expect(code).toContain('let ended\n')
+    expect(code).toContain("process.on('SIGTERM', stop).on('SIGINT', stop)")
+    expect(code).toContain("require('shedlock-orm')")
+    expect(code).not.toMatch(/^import /m)
+    const asModule = packageWith({ typeorm: '1.1.1', [scheduler]: version }, { type: 'module' })
+    expect((await init(project({ 'package.json': asModule }))).stdout).toContain(
+      "from 'shedlock-orm/typeorm'",
+    )
+    // A route of Next.js is an ES module in any project.
+    const route = await printed({ typeorm: '1.1.1', next: '16' }, { 'vercel.json': VERCEL })
+    expect(route).toMatch(/^import .*^export async function GET\(\) /ms)
+    expect(route).not.toContain('require(')
+  })
+})
