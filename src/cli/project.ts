@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync, type Dirent } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, extname, join, relative } from 'node:path'
@@ -30,7 +31,7 @@ interface Prettier {
 
 /** Folders without sources of the app. */
 const NOT_SOURCES =
-  /^(\..*|node_modules|dist|build|out|coverage|generated|tests?|__tests__|fixtures|examples?|e2e)$/
+  /^(\..*|node_modules|dist|build|out|coverage|docs|generated|tests?|__tests__|fixtures|examples?|e2e)$/
 
 /** The user's project: the folder in which the command runs. */
 export class Project {
@@ -135,6 +136,11 @@ export class Project {
   inScripts(expression: RegExp): string {
     const { scripts = {} } = this.manifest
     return expression.exec(Object.values(scripts).join('\n'))?.[1] ?? ''
+  }
+
+  /** Whether git leaves the file alone, as it does with what is generated. */
+  ignores(file: string): boolean {
+    return spawnSync('git', ['check-ignore', '--quiet', file], { cwd: this.root }).status === 0
   }
 
   exists(file: string): boolean {

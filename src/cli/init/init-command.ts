@@ -50,13 +50,16 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   warn(`found ${[...plan.found, scheduler].map((each) => each.trim()).join(', ')}${where}`)
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
   for (const write of plan.writes) perform(write, flags.dryRun)
+  for (const { file } of plan.writes.filter(({ file }) => project.ignores(file)))
+    warn(`git ignores ${file}: if it is generated, its source needs the same`)
   for (const file of plan.others ?? [])
     warn(`${file} is left as it is: name its migrations with --migrations if jobs use its database`)
   if (more.length > 0) warn(`there may be jobs in ${more.map(([each]) => each).join(', ')}, too`)
   const isMissing = (name: string): boolean => !member.has(name.split('@')[0] ?? '')
   const packages = [...new Set(['shedlock-orm', needs])].filter(isMissing).join(' ')
+  const here = where === '' || project.has('shedlock-orm') ? '' : ', and shedlock-orm here, too'
   const steps: readonly Step[] = [
-    ...(packages === '' ? [] : [[`Install${where}:`, `${project.adds()} ${packages}`] as const]),
+    ...(packages === '' ? [] : [[`Install${where}${here}:`, `${project.adds()} ${packages}`] as const]),
     ...plan.steps,
     [`${what}${where}; what a job catches itself is no failure:`, code],
     check(project, plan),

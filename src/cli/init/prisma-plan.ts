@@ -45,7 +45,8 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
       `Prisma ${project.version('@prisma/client') || project.version('prisma')}`,
       ...chosen.map(({ path, provider }) => `${provider} in ${project.short(path)}`),
     ],
-    writes: parts.flatMap(({ writes }) => writes),
+    // Schemas may share their migrations.
+    writes: [...new Map(parts.flatMap(({ writes }) => writes).map((write) => [write.file, write])).values()],
     present: parts.flatMap(({ present }) => present),
     others: all.filter((schema) => !chosen.includes(schema)).map(({ path }) => project.short(path)),
     steps: [

@@ -109,10 +109,15 @@ function clientOf(project: Project, sources: readonly string[]): { name: string;
   return found.length === 1 && found[0] ? found[0] : { name: 'dataSource' }
 }
 
-/** The file that the scripts pass to TypeORM's command line, or that is called like one. Loading another one might start the app. */
+/**
+ * The file that the scripts pass to TypeORM's command line, which may have to be built first, or that is called like one. Loading another
+ * one might start the app.
+ */
 function dataSourceOf(project: Project, client = ''): string | undefined {
   const named = project.inScripts(/typeorm.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b/)
-  if (named !== '' && project.exists(named)) return named
-  const usual = project.sources().filter((file) => /(data-?source|ormconfig|typeorm)[\w.-]*$/i.test(file))
+  if (named !== '') return named
+  const usual = project.sources().filter((file) => USUAL_NAME.test(file))
   return usual.includes(client) ? client : usual.length === 1 ? usual[0] : undefined
 }
+
+const USUAL_NAME = /(data-?source|ormconfig|typeorm([.-]config)?)\.\w+$/i

@@ -28,8 +28,8 @@ export type SchedulerName = keyof typeof SCHEDULERS
 
 const OTHER: Scheduler = [
   '',
-  "lockAtLeastFor: '1m'",
-  '// let your scheduler call send(); with setInterval, lockAtLeastFor is a little less than its interval',
+  "lockAtLeastFor: '14m'",
+  '// let your scheduler call send() every 15 minutes: lockAtLeastFor is a little less',
   '// stop it',
 ]
 
@@ -87,7 +87,7 @@ function route(task: Task, plan: Plan, { path, schedule }: Cron): Step {
   const get = `export async function GET() { // after your check of the caller
   return Response.json(await send(slotOf(${cron}))) // as in vercel.json
 }`
-  const what = `Lock each route that Vercel, which may call it twice, is to run once, such as ${path}`
+  const what = `Lock each route that Vercel, which may call it twice, is to run once, such as ${path} (see docs/guides/failover.md#serverless-functions in the repository)`
   return [what, linesOf(task, plan, 'croner', path, ['Cron', 'slot: (due: Date) => due', get, ''])]
 }
 

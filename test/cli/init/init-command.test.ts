@@ -7,7 +7,7 @@ describe('shedlock-orm init', () => {
   it('asks to be run where the schema is, and names the package with the jobs there', async () => {
     const folder = project({
       'package.json': JSON.stringify({ workspaces: ['packages/*'], devDependencies: { prisma: '7' } }),
-      'packages/db/package.json': packageWith({ '@prisma/client': '7', prisma: '7' }),
+      'packages/db/package.json': '{"dependencies":{"@prisma/client":"7","prisma":"7"}}',
       'packages/db/prisma/schema.prisma': SCHEMA,
       'packages/client/package.json': packageWith({ '@prisma/client': '7' }),
       'packages/jobs/package.json': '{"dependencies":{"@prisma/client":"7","node-cron":"3.0.3"}}',
@@ -22,11 +22,10 @@ describe('shedlock-orm init', () => {
       )
     const { status, stdout, stderr, added } = await run('packages/db')
     expect(status).toBe(0)
-    expect(stdout).toContain('Install, in ../jobs:\n\n   npm install shedlock-orm\n')
+    expect(stdout).toContain('Install, in ../jobs, and shedlock-orm here, too:\n\n   npm install shedlock-orm\n')
     expect(Object.keys(added)).toContain(USUAL)
     expect(stderr).toContain('postgresql in prisma/schema.prisma, node-cron 3.0.3, in ../jobs\n')
     expect(stderr).toContain('there may be jobs in ../web, too\n')
-    expect(stdout).toContain('Install, in ../jobs:\n\n   npm install shedlock-orm\n')
     expect(stdout).toMatch(/is to run, in \.\.\/jobs; .*const \{ schedule \} = require\('node-cron'/s)
   })
 

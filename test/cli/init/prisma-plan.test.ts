@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
@@ -159,6 +160,21 @@ export default defineConfig({
     const { added, stdout } = await init(folder, '--migrations', './prisma-sqlite/migrations/')
     expect(added).toEqual(ADDED_ON_SQLITE)
     expect(stdout).toContain(' --schema prisma-sqlite/schema.prisma')
+  })
+
+  it('writes migrations that schemas share once, and says what git ignores', async () => {
+    const files = {
+      ...ON_POSTGRES,
+      'prisma/full.prisma': SCHEMA + USER,
+      '.gitignore': 'prisma/schema.prisma',
+    }
+    const folder = project({ 'package.json': PRISMA, ...files })
+    spawnSync('git', ['init'], { cwd: folder })
+    const { status, stderr, added } = await init(folder)
+    expect({ status, schemas: Object.keys(added).length }).toEqual({ status: 0, schemas: 3 })
+    expect(stderr.match(/git ignores .*/g)).toEqual([
+      'git ignores prisma/schema.prisma: if it is generated, its source needs the same',
+    ])
   })
 
   it('writes only the model where the models were pushed', async () => {

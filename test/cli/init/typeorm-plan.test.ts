@@ -179,11 +179,13 @@ describe('shedlock-orm init with TypeORM', () => {
 
   it.each([
     ['as the scripts name it', 'ts-node typeorm migration:run -d db/connection.ts', ' -d db/connection.ts'],
-    ['not the file of the app, which it would start', 'ts-node src/main.ts', ''],
+    ['as the scripts name it, before it is built', 'typeorm -d dist/db.config.js', ' -d dist/db.config.js'],
+    ['not the file of the app, which it would start, nor a logger', 'ts-node src/main.ts', ''],
   ])('checks with the DataSource %s', async (_, migrate, option) => {
     const files = {
       'package.json': packageWith({ typeorm: '1.1.1', tsx: '4' }, { scripts: { migrate } }),
       'db/connection.ts': '',
+      'src/typeorm-logger.ts': '',
       'src/main.ts': 'export const source = new DataSource({})\napp.listen(3000)',
     }
     expect((await init(project(files))).stdout).toContain(`npx shedlock-orm doctor${option}\n`)
