@@ -39,9 +39,7 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
   parseOptions(options, TABLE_OPTIONS, 'migration options')
   lockTableNames(options)
 
-  return class CreateShedLock1735689600000 {
-    readonly name: string = 'CreateShedLock1735689600000'
-
+  class Migration {
     async up(queryRunner: QueryRunnerLike): Promise<void> {
       const { dialect, names } = tableUnder(queryRunner, options)
       // Where the dialect has `create table if not exists`, create before table.create() below inspects the table: SQLite may refuse
@@ -59,6 +57,12 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
       for (const text of tableDefinition(dialect, names).down) await runText(queryRunner, text)
     }
   }
+  // A function, because code that is compiled to ES5 cannot extend a class.
+  function CreateShedLock1735689600000(this: { name: string }): void {
+    this.name = 'CreateShedLock1735689600000'
+  }
+  CreateShedLock1735689600000.prototype = Migration.prototype
+  return CreateShedLock1735689600000 as unknown as new () => Migration & { readonly name: string }
 }
 
 /** The schema in which a migration has created the table, because it may have set another one. */

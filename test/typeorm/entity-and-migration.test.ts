@@ -307,3 +307,13 @@ it('refuses a naming strategy that gives two columns one name', () => {
   const dataSource = new DataSource({ type: 'sqljs', namingStrategy: new OneName() })
   expect(() => typeOrmLockProvider(dataSource)).toThrow(lockError('INVALID_CONFIGURATION', 'two columns'))
 })
+
+it('a migration can be extended by code that is compiled to ES5, which calls its constructor without new', () => {
+  const Parent = createShedLockMigration() as unknown as (this: object) => object | undefined
+  function Child(this: object): object {
+    return Parent.call(this) ?? this
+  }
+  Child.prototype = Object.create(Parent.prototype as object)
+  const migration = new (Child as unknown as new () => object)()
+  expect(migration).toMatchObject({ name: 'CreateShedLock1735689600000', up: expect.any(Function) })
+})
