@@ -31,8 +31,6 @@ export class TcpProxy {
   #blackHole = false
   #isMute = false
   #delay = 0
-  /** How many connections clients have opened so far. */
-  opened = 0
   #port = 0
 
   /** What happens to a request, beside what is asked of the proxy. */
@@ -44,7 +42,6 @@ export class TcpProxy {
     host: string,
   ) {
     this.#server = createServer((client) => {
-      this.opened++
       this.#pipe(client, connect(this.serverPort, host))
     })
   }
@@ -61,11 +58,6 @@ export class TcpProxy {
 
   get port(): number {
     return this.#port
-  }
-
-  /** How many connections its clients keep open. */
-  get open(): number {
-    return [...this.#pairs].filter(({ client }) => !client.destroyed).length
   }
 
   /**

@@ -34,8 +34,4 @@ export interface Pair extends Cluster {
   synchronous(on: boolean): Promise<void>
   /** Stops replication without closing its connections (`false`), or resumes it (`true`). */
   replicate(on: boolean): Promise<void>
-  /** Kills the primary, promotes the standby, and redirects the addresses to it. */
-  failOver(): Promise<void>
-  /** Starts the former primary again as the standby. */
-  rejoin(): Promise<void>
 }

@@ -58,8 +58,6 @@ function faultFigures(fault: string, segments: readonly Segment[], history: Hist
     failed: sum('failed'),
     /** The number of failed attempts that began before. */
     failedBefore: sum('failedBefore'),
-    /** For each fault, the connections that were opened in its course, and those that were open in the end. */
-    connections: segments.flatMap(({ connections }) => connections ?? []),
   }
 }
 

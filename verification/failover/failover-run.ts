@@ -58,18 +58,13 @@ export async function failoverRun(
   const inflict = async (fault: string): Promise<Segment> => {
     const ended = beginPeriod()
     const reachable = addresses.map(() => Infinity)
-    const opened = sum(addresses.map((address) => -address.opened))
     await cluster.faults[fault]?.((reached) => {
       for (const [index, address] of addresses.entries())
         if (reached === undefined || address === reached) reachable[index] = monotonic()
     })
     await settled(processes.current, reachable)
-    const connections = {
-      opened: opened + sum(addresses.map((address) => address.opened)),
-      left: sum(addresses.map(({ open }) => open)),
-    }
     const clockAhead = fault === 'one clock ahead' ? AHEAD : 0
-    return { type: 'segment', fault, ...ended(), reachable, connections, clockAhead }
+    return { type: 'segment', fault, ...ended(), reachable, clockAhead }
   }
   const events: LockEvent[] = cluster.loses ? [{ type: 'loses writes' }] : []
   const sampling = sampleHeldRows(cluster, events)
@@ -121,8 +116,6 @@ async function settled(current: readonly AppProcess[], since: readonly number[])
   const isSettled = (): boolean => current.every(has('acquired', 'refused')) && current.some(has('acquired'))
   for (const end = monotonic() + PATIENCE; monotonic() < end && !isSettled();) await sleep(50)
 }
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
 function sampleHeldRows(cluster: Cluster, events: LockEvent[]): NodeJS.Timeout {
   let asking = false

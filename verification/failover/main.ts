@@ -15,17 +15,14 @@ const span = (times: readonly number[]): string => {
 
 const HEADER = [
   ...['servers', 'fault', 'times', 'first lock after s (median / longest)', 'all answered after s'],
-  ...['errors meanwhile', 'errors since', 'connections opened', 'left'],
+  ...['errors meanwhile', 'errors since'],
 ]
 
 type Row = readonly (string | number)[]
 
 function rowOf(cluster: string, figures: FaultFigures): Row {
-  const { fault, times, firstLock, answered, failedBefore, failed, connections } = figures
-  return [
-    ...[cluster, fault, times, span(firstLock), span(answered), failedBefore, failed],
-    ...[connections.reduce((sum, { opened }) => sum + opened, 0), connections.at(-1)?.left ?? 0],
-  ]
+  const { fault, times, firstLock, answered, failedBefore, failed } = figures
+  return [...[cluster, fault, times, span(firstLock), span(answered), failedBefore, failed]]
 }
 
 async function runAll(options: FailoverOptions): Promise<void> {

@@ -138,26 +138,6 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
         expect(await client.provider.table.find(name)).toMatchObject({ held: false }),
       )
     })
-
-    whenConnectionsBreak(
-      'a recorded outcome is on the new primary even if the old one is killed at once',
-      async () => {
-        const client = await open(orm)
-        // With this delay, a commit that is left to the background writer gets lost.
-        if (pair.dialect === 'postgres')
-          await pair.execute("alter system set wal_writer_delay = '10s'", 'select pg_reload_conf()')
-        const slot = Math.floor(Date.now() / 1_000) * 1_000
-        const lock = await client.provider.lock(configuration({ slot, untilSucceeded: true }))
-        await lock?.unlock({ outcome: 'succeeded' })
-        await pair.failOver()
-        await pair.rejoin()
-        expect(await client.provider.table.find(name)).toMatchObject({
-          held: false,
-          lastRun: { outcome: 'succeeded' },
-        })
-        expect(await client.provider.lock(configuration({ slot, untilSucceeded: true }))).toBeUndefined()
-      },
-    )
   })
 
   if (backend === 'postgres') {

@@ -150,8 +150,6 @@ export async function startPair<Node extends PairNode>(
     execute: (...statements) => primary.execute(...statements),
     synchronous: (on) => primary.synchronous(on),
     replicate,
-    failOver,
-    rejoin: () => rejoin(),
     close: async () => {
       await Promise.all([link, ...addresses].map((proxy) => proxy.close()))
       await Promise.all(nodes.map((node) => node.close()))

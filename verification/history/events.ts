@@ -142,8 +142,6 @@ export interface Segment extends Period {
   readonly fault: string
   /** For each address of a cluster, since when new connections lead to a server on which locks can be acquired. */
   readonly reachable?: readonly number[]
-  /** How many connections the processes opened, and how many were open in the end. */
-  readonly connections?: { readonly opened: number; readonly left: number }
   /** By how many milliseconds the next server's clock is ahead, so that leases end earlier by as much. */
   readonly clockAhead?: number
 }
