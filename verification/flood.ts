@@ -25,7 +25,7 @@ import {
 
 const USAGE = `npm run flood -- [SCENARIO …] [--orm TypeORM] [--way own|client|app] [--seconds 10] [--rounds 3] [--json]
 
-Scenarios: flood, bursts, crowd, silent, begin, errors, refused, limit, connections, ended, frozen, held, locked; default all of them.
+Scenarios: flood, crowd, silent, begin, errors, refused, limit, connections, ended, frozen, held, locked; default all of them.
 --way own     connections of the lock's own (the default)
       app     the client's own pool: ownConnections: 0
       client  a client for locks alone, whose pool has two connections
@@ -137,49 +137,6 @@ async function behindProxy<T>(
   } finally {
     await proxy.close()
   }
-}
-
-/** Bursts of locks beside one that is held, on a database 100 ms away. */
-function bursts(setting: Setting): Promise<Finding> {
-  return behindProxy(setting, 100, async (url) => {
-    const app = await setting.open(url)
-    const keeper = new LockingTaskExecutor(app.provider)
-    let lost: unknown
-    let isAtWork = true
-    await lockAndUnlock(app, 'held')
-    let end!: () => void
-    const ended = new Promise<void>((resolve) => (end = resolve))
-    const keeping = keeper.executeWithLock(
-      { name: 'held', lockAtMostFor: '4s', keepAlive: true },
-      ({ signal }) => {
-        signal.addEventListener('abort', () => {
-          if (isAtWork) lost = signal.reason
-        })
-        return ended
-      },
-    )
-    const outcomes = new Outcomes()
-    const all: Promise<void>[] = []
-    for (let burst = 0; burst < 4; burst++) {
-      for (let each = 0; each < 300; each++) {
-        const job = { name: `job ${burst} ${each}`, lockAtMostFor: '1m' } as const
-        const run = keeper.executeWithLock(job, () => undefined)
-        all.push(run.then(() => 'ran', codeOf).then(outcomes.add))
-      }
-      await sleep(2_500)
-    }
-    await Promise.all(all)
-    isAtWork = false
-    end()
-    const kept = await keeping.then(() => 'released', codeOf)
-    await app.provider.drain('10s')
-    const stillHeld = (await app.provider.table.list()).filter((row) => row.held).length
-    await app.close()
-    return {
-      isKept: lost === undefined && kept === 'released' && stillHeld === 0,
-      what: `${lost === undefined ? 'kept' : 'lost'}, ${kept}; of 1200 others ${outcomes.text}; held for nobody ${stillHeld}`,
-    }
-  })
 }
 
 /** Two hundred locks at once, on a distant database. */
@@ -489,7 +446,7 @@ const fiftyAttempts =
   }
 
 const SCENARIOS = {
-  ...{ flood, bursts, crowd, silent, begin, errors, refused, limit, connections },
+  ...{ flood, crowd, silent, begin, errors, refused, limit, connections },
   ended: frozen('ended by the server'),
   frozen: frozen('silent'),
   held: fiftyAttempts('held'),

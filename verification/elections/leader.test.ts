@@ -1,17 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, jest } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { afterTest } from '../../test/after-test'
 import { availableBackends, testBackends } from '../../test/backends'
 import { migrated, openDatabase } from '../../test/backends/open-database'
 import type { AppProcess } from '../workers/app-process'
 import { AppProcesses } from '../workers/app-processes'
-import { monotonic } from '../history/events'
 import { judge } from '../history/referee'
 
 const FAULTS = ['SIGKILL', 'SIGSTOP', 'SIGTERM'] as const
-/** `ELECTIONS=50 npm run test:verification elections` prints how long each of 50 elections took. */
-const { ELECTIONS } = process.env
-if (ELECTIONS) jest.setTimeout(Number(ELECTIONS) * 10_000)
 
 const shared = availableBackends().filter((backend) => backend.shared)
 const one = shared.find(({ dialect }) => dialect !== 'sqlite') ?? shared[0]
@@ -27,13 +23,11 @@ testBackends(one ? [one] : [])(
       processes.start({ orm: 'typeorm', connection, work: { kind: 'leader', lockAtMostFor: 3_000 } }).ready()
     await Promise.all([start(), start(), start()])
     let leader = await elected(processes)
-    for (let index = 0; index < Number(ELECTIONS ?? FAULTS.length); index++) {
-      const fault = FAULTS[index % FAULTS.length] ?? 'SIGKILL'
-      const [deposed, before, signalled] = [leader, termsOf(processes), monotonic()]
+    for (const fault of FAULTS) {
+      const [deposed, before] = [leader, termsOf(processes)]
       if (fault === 'SIGTERM') void deposed.stop()
       else deposed.signal(fault)
       leader = await elected(processes, before)
-      if (ELECTIONS) console.log(`${fault}: the next leader after ${Math.round(monotonic() - signalled)} ms`)
       if (fault === 'SIGSTOP') deposed.signal('SIGCONT')
       else await Promise.all([deposed.exited(), start()])
     }

@@ -238,14 +238,6 @@ export const mutations: readonly Mutation[] = [
     simulated: true,
   },
   {
-    rule: 9,
-    breaks: 'the last reason of a signal counts',
-    file: 'src/core/held-lock.ts',
-    find: 'this.#abort ??= { reason }',
-    replace: 'this.#abort = { reason }',
-    tests: ['test/core/held-lock.test.ts'],
-  },
-  {
     rule: 14,
     breaks: 'a row is acquired without checking its slot',
     file: 'src/sql/acquire.ts',
@@ -346,14 +338,6 @@ export const mutations: readonly Mutation[] = [
     tests: ['test/conformance/last-run.test.ts'],
     backend: 'postgres',
     simulated: true,
-  },
-  {
-    rule: 10,
-    breaks: 'a space at the end of a name is allowed',
-    file: 'src/core/configuration.ts',
-    find: 'if (name.trim() !== name)',
-    replace: 'if (name.trim() === "")',
-    tests: ['test/core/lock-configuration.test.ts', ...SUITE],
   },
   {
     rule: 8,
@@ -578,14 +562,6 @@ export const mutations: readonly Mutation[] = [
     find: "const detached = !isTerminal && process.platform !== 'win32'",
     replace: 'const detached = false',
     tests: ['test/cli/exec.test.ts'],
-  },
-  {
-    rule: 35,
-    breaks: 'an Observable that a task returns counts as a success',
-    file: 'src/core/configuration.ts',
-    find: "'return lastValueFrom(observable)', 'subscribe'],",
-    replace: "'return lastValueFrom(observable)', 'no such member'],",
-    tests: ['test/core/unfinished-task.test.ts'],
   },
   {
     rule: 37,
