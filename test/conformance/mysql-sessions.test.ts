@@ -31,13 +31,4 @@ describeBackends(clients)('a session of $title', (each) => {
     expect(lock).toBeDefined()
     await lock?.unlock({ outcome: 'succeeded' })
   })
-
-  it('that the server closed while the task blocked its thread does not keep the lock from being freed', async () => {
-    const client = await each.open({ wait_timeout: 1 })
-    const lock = await client.createProvider().lock({ name: 'job', lockAtMostFor: '1h' })
-    // So that the client hears of the closed connection by the answer to its next statement.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500)
-    await lock?.unlock()
-    expect(await client.table.isHeld('job')).toBe(false)
-  })
 })

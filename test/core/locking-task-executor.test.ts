@@ -25,15 +25,6 @@ afterEach(() => {
 })
 
 describe('a task', () => {
-  it('runs under its lock, returns its value, and is unlocked', async () => {
-    const result = await world.executor.executeWithLock(job, () => {
-      expect(world.storage.isLocked('job')).toBe(true)
-      return Promise.resolve('done')
-    })
-    expect(result).toEqual({ executed: true, value: 'done' })
-    expect(world.storage.isLocked('job')).toBe(false)
-  })
-
   it.each([
     ['nothing', undefined],
     ['a promise', Promise.resolve()],

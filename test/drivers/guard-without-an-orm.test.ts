@@ -12,7 +12,6 @@ import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { lockError } from '../lock-error'
-import { onSqlite, type SqliteFile } from './on-sqlite'
 import { lockRow } from '../sql/lock-row'
 
 const JOB = { name: 'close-day', lockAtMostFor: '10m' }
@@ -22,6 +21,16 @@ interface Connection {
   readonly sqlClient: SqlClient
   readonly query: (statement: string) => Promise<unknown>
   readonly close: () => Promise<unknown>
+}
+
+/** A database of better-sqlite3, which has no types here. */
+interface SqliteFile {
+  prepare(text: string): {
+    readonly reader: boolean
+    all(...values: unknown[]): unknown[]
+    run(...values: unknown[]): { readonly changes: number }
+  }
+  exec(text: string): unknown
 }
 
 /** Connections of every driver that needs no ORM. */
@@ -46,7 +55,11 @@ const CONNECTIONS: Readonly<Record<string, (url: string) => Promise<Connection>>
     const dataSource = await new DataSource({ type: 'better-sqlite3', database }).initialize()
     const { databaseConnection: file } = dataSource.driver as unknown as { databaseConnection: SqliteFile }
     return {
-      sqlClient: onSqlite(file),
+      sqlClient: sqlClient(drivers.sqlite, (text, values) => {
+        const statement = file.prepare(text)
+        if (statement.reader) return Promise.resolve({ rows: statement.all(...values) as [] })
+        return Promise.resolve({ rows: [], changed: statement.run(...values).changes })
+      }),
       query: (statement) => Promise.resolve(file.exec(statement)),
       close: () => dataSource.destroy(),
     }

@@ -3,14 +3,8 @@ import { LockError } from '../../src/core/errors'
 import { drivers } from '../../src/drivers/drivers'
 import { sqlClient, type RunStatement } from '../../src/drivers/sql-client'
 import { isNotPrepared } from '../../src/drivers/statement-names'
-import { dialects } from '../../src/sql/dialects'
 import { DriverError, type StatementResult } from '../../src/sql/session'
 import { parameter, sql } from '../../src/sql/sql'
-import { SqlLockProvider } from '../../src/sql/sql-lock-provider'
-import { tableDefinition } from '../../src/sql/table/definition'
-import { lockError } from '../lock-error'
-import { onSqlite, type SqliteFile } from './on-sqlite'
-import { openMemory } from '../backends/open-database'
 import { senderOf } from '../statement-sender'
 
 const statement = sql`update shedlock set lock_until = ${parameter('slot')} where name = ${parameter('name')}`
@@ -89,22 +83,6 @@ describe('a SQL client', () => {
       ...meaning,
       cause,
     })
-  })
-
-  it('releases a lock on SQLite that was acquired although its client failed', async () => {
-    const dataSource = await openMemory()
-    const { databaseConnection: file } = dataSource.driver as unknown as { databaseConnection: SqliteFile }
-    for (const text of tableDefinition(dialects.sqlite).up) file.exec(text)
-    const failures = [new Error('fetch failed')]
-    const answered = async (): Promise<void> => {
-      const failure = failures.pop()
-      if (failure) await Promise.reject(failure)
-    }
-    const provider = new SqlLockProvider(onSqlite(file, answered), dialects.sqlite)
-    const job = { name: 'job', lockAtMostFor: '10m' }
-    await expect(provider.lock(job)).rejects.toEqual(lockError('DATABASE_ERROR', 'fetch failed'))
-    await provider.drain()
-    expect(await provider.lock(job)).toBeDefined()
   })
 
   it('knows that nothing was sent if no session could be opened, whatever the error is', async () => {

@@ -62,11 +62,4 @@ describeBackends(backends)('locks of Prisma on $name', (backend) => {
       await expect(provider.lock(job)).rejects.toEqual(lockError('INVALID_CLIENT', /over a pool of the app/))
     },
   )
-
-  it('refuse an adapter that is none', async () => {
-    const { prisma } = await openPrisma(backend)
-    expect(() => prismaLockProvider(prisma, { adapter: 'pg' as never })).toThrow(
-      'adapter must be a driver adapter of Prisma',
-    )
-  })
 })

@@ -46,6 +46,7 @@ describeBackends(everyClient())(
         })
         expect([lock !== undefined, refused, next !== undefined]).toEqual([true, undefined, true])
         await next?.unlock()
+        if (second !== undefined) expect(await count(provider.lock(job(second)))).toEqual([1, undefined])
       })
     })
   },

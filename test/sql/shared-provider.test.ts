@@ -88,20 +88,4 @@ describe.each(pairs)('while an $other goes on, an $stopped that stops', ({ stopp
     await jest.advanceTimersByTimeAsync(30 * SECOND)
     expect(await world.held()).toEqual([])
   })
-
-  it('leaves alone the acquisition that is answered too late', async () => {
-    const one = await begin(stopped, 'stopped')
-    const gate = world.network.stall('writes')
-    const two = await begin(other, 'other')
-    one.end()
-    const stop = one.stop()
-    await jest.advanceTimersByTimeAsync(6 * SECOND)
-    await stop
-    // It has given up, and its row is acquired after all.
-    void two.stop()
-    two.end()
-    gate.resolve()
-    await jest.advanceTimersByTimeAsync(30 * SECOND)
-    expect(await world.held()).not.toContain('other')
-  })
 })

@@ -26,13 +26,6 @@ function sparse(
   return { dataSource, createQueryRunner, release, lock }
 }
 
-it('A DataSource that is not initialised is asked for no connection', async () => {
-  const { dataSource, createQueryRunner, lock } = sparse('postgres', {})
-  dataSource.isInitialized = false
-  await expect(lock()).rejects.toEqual(lockError('INVALID_CLIENT', 'not initialised'))
-  expect(createQueryRunner).not.toHaveBeenCalled()
-})
-
 it.each([
   ['connects', 'connect'],
   ['waits for an answer', 'query'],
