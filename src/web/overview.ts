@@ -83,10 +83,7 @@ function table(jobs: readonly PageJob[], mayAct: boolean): Markup {
     // Without a known job the column would be empty.
     ([name]) => name !== 'Next due' || jobs.some(({ nextDue }) => nextDue),
   )
-  const head = columns.map(
-    ([name]) =>
-      markup`<th role="columnheader" scope="col"${name === 'Action' && markup` data-action`}>${name}</th>`,
-  )
+  const head = columns.map(([name]) => markup`<th role="columnheader" scope="col">${name}</th>`)
   const cells = (job: PageJob): Markup[] =>
     columns.map(([name, cell]) => {
       const content = cell(job)

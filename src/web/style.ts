@@ -1,6 +1,6 @@
 /**
- * The style of every page. On narrow screens each row of a table becomes a card, with the column names beside its cells: in two
- * columns, and on a phone in one. On paper only the list is left. Forced colours show transparent borders.
+ * The style of every page. On narrow screens and paper each row of a table becomes a card, with the column names beside its cells: in
+ * two columns, and on a phone in one. On paper only the list is left. Forced colours show transparent borders.
  */
 export const STYLE = `
 :root { color-scheme: light dark;
@@ -56,7 +56,7 @@ time, td span { white-space: nowrap }
 .paused { background: var(--gold-bg); color: var(--gold) }
 .idle { background: var(--page); color: var(--dim) }
 footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
-@media screen and (max-width: 1180px) {
+@media (max-width: 1180px) {
   table { display: block; border: 0; background: none }
   tbody { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22em, 100%), 1fr)); gap: 10px }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
@@ -74,17 +74,9 @@ footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
 }
 @media print {
   :root { color-scheme: light }
-  form, .dim a, .refresh, [data-label=Action], [data-action] { display: none }
+  form, .dim a, .refresh, [data-label=Action] { display: none !important }
   body { font-size: 9pt; background: none }
-  main { padding: 0; max-width: none }
-  .title, .title.live { background: none; color: inherit; border-bottom: 2px solid; padding: 0 0 2pt }
-  table { border: 0 }
+  .title, .title.live { background: none; color: inherit; border-bottom: 2px solid }
   tr { break-inside: avoid }
-  th { position: static }
-  th, td { padding: 2pt 6pt 2pt 0; white-space: normal }
-  th, td, td small, .state, footer { min-width: 0 !important; font-size: 8pt }
-  td small { font-size: 7pt }
-  [data-label=Job] { min-width: 9em !important }
-  .state { padding: 0; background: none }
 }
 `
