@@ -5,7 +5,7 @@ import type { ShedLockModuleOptions } from './shed-lock-module-options'
 export type CronTimeClass = NonNullable<ShedLockModuleOptions['cronTime']>
 
 /** The metadata that `@Cron` sets on a method. */
-interface CronOptions {
+export interface CronOptions {
   readonly cronTime: string | Date
   readonly name?: string
   readonly timeZone?: string
@@ -34,20 +34,14 @@ export class CronSlots {
     else if ('mountCron' in instance) this.#orchestrator = instance
   }
 
-  /** Whether runs of the method have slots. */
-  hasSlots(instance: object, name: PropertyKey): boolean {
-    return this.#cronOf(instance, name) !== undefined
-  }
-
   /** Whether the application has a scheduler, which is a part of `ScheduleModule`. */
   get hasScheduler(): boolean {
     return this.#orchestrator !== undefined
   }
 
   /** Whether the scheduler of this application runs the method. */
-  isScheduled(instance: object, name: PropertyKey): boolean {
-    const options = this.#cronOf(instance, name)
-    return options?.disabled !== true && this.#nameOf(options) !== undefined
+  isScheduled(cron: CronOptions): boolean {
+    return cron.disabled !== true && this.#nameOf(cron) !== undefined
   }
 
   /**
@@ -55,15 +49,13 @@ export class CronSlots {
    * before the expression is due for the first time.
    */
   slotOf(instance: object, name: PropertyKey, now = time.wall()): number | undefined {
-    const options = this.#cronOf(instance, name)
+    const options = this.cronOf(instance, name)
     return options && lastDue(this.#cronTimeOf(options), now)
   }
 
   /** Returns when the method is due, for the lock page. The expression is read when it is needed, because `setTime` may change it. */
-  dueOf(instance: object, name: PropertyKey): { readonly cronTime: CronTimeLike } | undefined {
-    const options = this.#cronOf(instance, name)
-    if (!options) return undefined
-    const cronTime = (): CronTimeLike => this.#cronTimeOf(options)
+  dueOf(cron: CronOptions): { readonly cronTime: CronTimeLike } {
+    const cronTime = (): CronTimeLike => this.#cronTimeOf(cron)
     return {
       get cronTime() {
         return cronTime()
@@ -82,16 +74,16 @@ export class CronSlots {
   }
 
   /** Finds the name of the method's job, which is random unless `@Cron` has one. */
-  #nameOf(options: CronOptions | undefined): string | undefined {
+  #nameOf(options: CronOptions): string | undefined {
     const jobs = Object.entries(this.#orchestrator?.cronJobs ?? {})
     return jobs.find(([, job]) => job.options === options)?.[0]
   }
 
   /** Reads the `@Cron` of a method once, because agents may replace the method after the scheduler has read it. */
-  #cronOf(instance: object, name: PropertyKey): CronOptions | undefined {
+  cronOf(instance: object, name: PropertyKey): CronOptions | undefined {
     const prototype = Object.getPrototypeOf(instance) as object
-    let crons = this.#crons.get(prototype)
-    if (!crons) this.#crons.set(prototype, (crons = new Map<PropertyKey, CronOptions | undefined>()))
+    const crons = this.#crons.get(prototype) ?? new Map<PropertyKey, CronOptions | undefined>()
+    this.#crons.set(prototype, crons)
     if (!crons.has(name)) {
       const isCron = schedulerOf(instance, name) === 'Cron'
       const options = isCron ? metadata('SCHEDULE_CRON_OPTIONS', instance, name) : undefined

@@ -8,7 +8,6 @@ import {
 } from '@nestjs/common'
 import {
   aDuration,
-  type Cancel,
   parseShutdown,
   parseSlot,
   configurationError,
@@ -18,7 +17,7 @@ import {
   time,
   untilAnswered,
 } from '../core/internal'
-import { scheduleOf, schedulerOf } from './cron-slot'
+import { scheduleOf, schedulerOf, type CronOptions } from './cron-slot'
 import {
   checkTables,
   instancesOf,
@@ -48,6 +47,8 @@ interface LockedMethod {
   /** For messages. */
   readonly title: string
   readonly configuration: ReturnType<typeof configurationOf>
+  /** Its `@Cron`, if the module has `cronTime`. */
+  readonly cron: CronOptions | undefined
   readonly hasSlots: boolean
   readonly run: () => unknown
 }
@@ -61,7 +62,6 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   readonly #scheduled = new Map<string, LockedMethod>()
   #places = ''
   #ended: Promise<void> | undefined
-  #cancelCheck: Cancel | undefined
   /** Aborts when nothing may start any more. */
   readonly #shutdown = new AbortController()
 
@@ -110,10 +110,11 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   /** Starts the runs to catch up, without awaiting them: they must not delay the application's start. */
   onApplicationBootstrap(): void {
     for (const catchUp of this.#catchUps) void catchUp()
-    this.#cancelCheck = time.after(CHECK_AFTER, () => void this.#checkSurroundings(), false)
+    time.after(CHECK_AFTER, () => void this.#checkSurroundings(), false)
   }
 
   async #checkSurroundings(): Promise<void> {
+    if (this.#shutdown.signal.aborted) return
     if (isMainThread && process.listenerCount('SIGTERM') === 0)
       this.#logger.warn(
         'Nothing handles SIGTERM, so a deploy interrupts running jobs and leaves their locks held – call app.enableShutdownHooks()',
@@ -140,7 +141,6 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   async #end(): Promise<void> {
     this.executors.areShutDown = true
     this.#shutdown.abort()
-    this.#cancelCheck?.()
     const shutdown = parseShutdown(this.options.shutdown ?? {})
     const lease = new Lease(shutdown.timeout)
     const ending = this.executors.all().map((executor) => executor.shutdown(shutdown))
@@ -158,17 +158,17 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   #methodOf(instance: object, key: PropertyKey, lock: SchedulerLockOptions): LockedMethod {
     const configuration = configurationOf(instance, lock)
     const { slot } = configuration
-    const { slots } = this.executors
+    const cron = this.executors.slots?.cronOf(instance, key)
     return {
-      ...{ instance, key, configuration, title: nameOf(instance, key) },
-      hasSlots: slot === undefined ? slots?.hasSlots(instance, key) === true : slot !== false,
+      ...{ instance, key, configuration, cron, title: nameOf(instance, key) },
+      hasSlots: slot === undefined ? cron !== undefined : slot !== false,
       run: () => (instance as Record<PropertyKey, () => unknown>)[key]?.(),
     }
   }
 
   /** Checks a method's configuration with the defaults of the module, and schedules its run to catch up. */
   #check(method: LockedMethod, isStatic: boolean): void {
-    const { instance, key, configuration, title, hasSlots, run } = method
+    const { configuration, cron, title, hasSlots, run } = method
     const { provider, slot: _, catchUp, untilSucceeded, ...others } = configuration
     const { name } = others
     const fixedName = typeof name === 'string' ? name : undefined
@@ -183,7 +183,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     this.executors.get(provider).wrap({ ...others, untilSucceeded, slot }, () => undefined)
     if (isStatic && fixedName !== undefined) {
       this.#refuseSharedName(method, fixedName)
-      this.executors.jobs[fixedName] = { due: this.executors.slots?.dueOf(instance, key), run }
+      this.executors.jobs[fixedName] = { due: cron && this.executors.slots?.dueOf(cron), run }
     }
     if (catchUp === undefined) return
     const limits = { atMost: aDuration(catchUp, 'catchUp'), signal: this.#shutdown.signal }
@@ -201,7 +201,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
 
   /** Whether no instance ran the method for the time at which it was last due, as far as the lock provider knows. */
   async #isMissed(
-    { instance, key, configuration: { name, provider, slot }, title }: LockedMethod,
+    { instance, key, configuration: { name, provider, slot }, cron, title }: LockedMethod,
     limits: { readonly atMost: number; readonly signal: AbortSignal },
   ): Promise<boolean> {
     const { slots } = this.executors
@@ -212,10 +212,10 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     // Undefined before its @Cron is due for the first time, and if the scheduler does not run it here.
     const last = slot
       ? parseSlot((slot as () => unknown).call(instance) ?? NaN, 'slot')
-      : slots?.isScheduled(instance, key) && slots.slotOf(instance, key)
+      : cron && slots?.isScheduled(cron) && slots.slotOf(instance, key)
     if (!last || time.wall() - last > limits.atMost) return false
     const table = tableOf(this.providers.get(provider))
-    const due = slot ? new Date(last) : slots?.dueOf(instance, key)
+    const due = slot ? new Date(last) : cron && slots?.dueOf(cron)
     if (!table || !due) return true
     const lockName = typeof name === 'function' ? name.call(instance) : name
     return (await table.missed(lockName, { due, ...limits })) !== undefined
