@@ -75,8 +75,8 @@ footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
 @media print {
   :root { color-scheme: light }
   form, .dim a, .refresh, [data-label=Action] { display: none !important }
-  body { font-size: 9pt; background: none }
-  .title, .title.live { background: none; color: inherit; border-bottom: 2px solid }
+  body { background: none }
+  .title, .title.live { background: none; color: inherit; border: 0; border-bottom: 2px solid }
   tr { break-inside: avoid }
 }
 `
