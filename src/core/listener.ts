@@ -1,7 +1,7 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
 import { configurationError, LockError, UNRELEASED } from './errors'
 import { describeSkip, type CheckedLockConfiguration, type Skip } from './lock'
-import { optionError } from './options'
+import { isObject, optionError } from './options'
 
 /** What every event contains: the lock, and how it was configured. */
 export interface LockEvent {
@@ -123,9 +123,8 @@ export function notify<Method extends keyof EventDetails>(
  * @throws LockError `INVALID_CONFIGURATION` if they are not an array of objects, or a method is not a function
  */
 export function parseListeners<Listener extends object>(listeners: readonly Listener[]): readonly Listener[] {
-  const isListener = (value: unknown): boolean => typeof value === 'object' && value !== null
   const option: unknown = listeners
-  if (!Array.isArray(option) || !option.every(isListener))
+  if (!Array.isArray(option) || !option.every(isObject))
     throw configurationError(
       'listeners must be an array of objects, each with methods such as onLockAcquired.',
     )

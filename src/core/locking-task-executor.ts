@@ -117,7 +117,12 @@ export class LockingTaskExecutor {
     this.#runs.add(run)
     try {
       const result = await run
-      return result.executed ? result : await reportSkip(result, request, event)
+      if (result.executed) return result
+      const { executed, ...skip } = result
+      const { onSkip } = request
+      if (typeof onSkip === 'function') await onSkip({ ...event, ...skip })
+      if (onSkip === 'throw') throw skipError({ name, ...skip })
+      return result
     } finally {
       this.#runs.delete(run)
     }
@@ -150,7 +155,13 @@ export class LockingTaskExecutor {
       const duration = time.now() - started
       notify(this.#listeners, 'onTaskFinished', { ...event, duration, ...end })
       this.#held.delete(lock)
-      await this.#end(lock, event, end)
+      try {
+        await lock.end(end.outcome, end.error)
+      } catch (error) {
+        // Changes neither the outcome of the task nor the expiry of the lock.
+        notify(this.#listeners, 'onUnlockFailed', { ...event, error })
+        if (!hasListeners(this.#listeners, 'onUnlockFailed')) warn(unreleasedError(lock.name, error))
+      }
     }
   }
 
@@ -179,20 +190,6 @@ export class LockingTaskExecutor {
     } catch (error) {
       notify(listeners, 'onLockFailed', { ...event, error })
       throw error
-    }
-  }
-
-  /** Ends the lock. A failure changes neither the task's outcome nor the expiry of the lock. */
-  async #end(
-    lock: HeldLock,
-    event: LockEvent,
-    { outcome, error: why }: Pick<TaskFinishedEvent, 'outcome' | 'error'>,
-  ): Promise<void> {
-    try {
-      await lock.end(outcome, why)
-    } catch (error) {
-      notify(this.#listeners, 'onUnlockFailed', { ...event, error })
-      if (!hasListeners(this.#listeners, 'onUnlockFailed')) warn(unreleasedError(event.name, error))
     }
   }
 
@@ -251,17 +248,4 @@ export class LockingTaskExecutor {
     // A nested task has the name of the task around it.
     return [...new Set(late)]
   }
-}
-
-/** Reports a skip as `onSkip` specifies: calls the function, or throws. */
-async function reportSkip(
-  result: { readonly executed: false } & Skip,
-  { onSkip }: LockRequest,
-  event: LockEvent,
-): Promise<{ readonly executed: false } & Skip> {
-  const { executed, ...skip } = result
-  const skippedEvent = { ...event, ...skip }
-  if (typeof onSkip === 'function') await onSkip(skippedEvent)
-  if (onSkip === 'throw') throw skipError(skippedEvent)
-  return result
 }

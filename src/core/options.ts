@@ -81,7 +81,7 @@ function requiring<Type>(is: (value: unknown) => value is Type, requirement: str
   }
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 export const aBoolean = requiring((value): value is boolean => typeof value === 'boolean', 'true or false')
 export const aFunction = requiring((value): value is unknown => typeof value === 'function', 'a function')
 export const aCount = requiring(

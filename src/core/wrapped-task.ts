@@ -72,11 +72,7 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
     } catch (error) {
       if (!onError) throw error
       // With `onError` the function must never reject, even if the handler itself fails.
-      try {
-        await onError(error)
-      } catch (failure) {
-        warn(failure)
-      }
+      await Promise.resolve(error).then(onError).catch(warn)
       return undefined
     }
   }

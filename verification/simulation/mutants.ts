@@ -43,8 +43,8 @@ const putBack: readonly Break[] = [
   {
     breaks: 'a failed run is recorded as succeeded',
     file: 'src/core/locking-task-executor.ts',
-    find: 'await this.#end(lock, event, end)',
-    replace: "await this.#end(lock, event, { outcome: 'succeeded' })",
+    find: 'await lock.end(end.outcome, end.error)',
+    replace: "await lock.end('succeeded')",
   },
   {
     breaks: 'a slot that succeeded is acquired again',
