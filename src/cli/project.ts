@@ -169,13 +169,12 @@ export class Project {
     return manager === 'npm' ? 'npm install' : `${manager} add`
   }
 
-  /** Formats text with its Prettier, if that is installed and configured. */
+  /** Formats text with its Prettier, if it has one. */
   async format(filepath: string, text: string): Promise<string> {
     try {
-      const prettier = this.find(['prettier'])?.load() as Prettier
-      if (!(await prettier.resolveConfig(filepath))) return text
-      const config = await prettier.resolveConfig(filepath, { editorconfig: true })
-      return await prettier.format(text, { ...config, filepath })
+      const prettier = this.has('prettier') ? (this.find(['prettier'])?.load() as Prettier) : undefined
+      const config = await prettier?.resolveConfig(filepath, { editorconfig: true })
+      return (await prettier?.format(text, { ...config, filepath })) ?? text
     } catch {
       // Such as a plugin that is not installed. The style matters less than the file.
       return text

@@ -45,11 +45,13 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
 const RUN =
   'Run the migrations when you deploy, before the instances start, or on one of them (docs/tables.md#when-every-instance-migrates). A DataSource that lists each migration by its name needs the new one too, and one with `synchronize: true` lists shedLockEntity().'
 
-/** The folders with dated files; without any, those that are called migrations. */
+/** The outermost folders with dated files; without any, those that are called migrations, unless they are a module of Nest. */
 function foldersOf(sources: readonly string[]): readonly string[] {
   const dated = sources.filter((file) => DATED.test(basename(file)))
-  const named = sources.filter((file) => /^migrations?$/.test(basename(dirname(file))))
-  return [...new Set((dated.length > 0 ? dated : named).map((file) => dirname(file)))]
+  const named = sources.filter((file) => basename(dirname(file)) === 'migrations')
+  const hasModule = named.some((file) => file.includes('.module.'))
+  const folders = new Set((dated.length > 0 ? dated : hasModule ? [] : named).map((file) => dirname(file)))
+  return [...folders].filter((folder) => !folders.has(dirname(folder)))
 }
 
 /** A folder that the user named, or those with migrations in it. */

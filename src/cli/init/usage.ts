@@ -129,14 +129,18 @@ ${stop && shutdown}`
     : plain.replace(/^import (\{[^}]*\}) from ('[^']*')/gm, 'const $1 = require($2)')
 }
 
-function nest({ project, names }: Task, { provider: [name, entry] }: Plan, version: string): Usage {
+function nest({ project, names }: Task, { provider: [name, entry], client }: Plan, version: string): Usage {
   const options = literal(names)
+  // Nest knows the DataSource only through this package.
+  const isKnown = entry !== 'typeorm' || project.has('@nestjs/typeorm')
+  const call = `${name}(${[isKnown ? 'client' : client.name, options].filter(Boolean).join(', ')})`
+  const lockProvider = !isKnown ? call : options ? `(client) => ${call}` : name
   const code = `import { CronTime } from 'cron'
 import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { ${name} } from 'shedlock-orm/${entry}'
 
 // in the imports of the root module
-ShedLockModule.forRoot({ lockProvider: ${options && '(client) => '}${name}${options && `(client, ${options})`}, cronTime: CronTime })
+ShedLockModule.forRoot({ lockProvider: ${lockProvider}, cronTime: CronTime })
 
 // on each job
 class Reports {

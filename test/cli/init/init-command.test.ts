@@ -22,7 +22,9 @@ describe('shedlock-orm init', () => {
       )
     const { status, stdout, stderr, added } = await run('packages/db')
     expect(status).toBe(0)
-    expect(stdout).toContain('Install, in ../jobs, and shedlock-orm here, too:\n\n   npm install shedlock-orm\n')
+    expect(stdout).toContain(
+      'Install, in ../jobs, and shedlock-orm here, too:\n\n   npm install shedlock-orm\n',
+    )
     expect(Object.keys(added)).toContain(USUAL)
     expect(stderr).toContain('postgresql in prisma/schema.prisma, node-cron 3.0.3, in ../jobs\n')
     expect(stderr).toContain('there may be jobs in ../web, too\n')

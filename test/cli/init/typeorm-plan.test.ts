@@ -7,6 +7,7 @@ export class CreateShedLockDATE extends createShedLockMigration() {
   override name = 'CreateShedLockDATE'
 }
 `
+const WITH_PRETTIER = packageWith({ typeorm: '^1.1.1', typescript: '^6.0.0', prettier: '3' })
 const ALREADY = 'already has the table, so it is left as it is'
 
 describe('shedlock-orm init with TypeORM', () => {
@@ -23,8 +24,18 @@ describe('shedlock-orm init with TypeORM', () => {
     ],
     [
       "as the project's Prettier is configured",
-      { '.prettierrc': '{ "tabWidth": 4, "singleQuote": true }', [`db/${OLD}-User.ts`]: '' },
+      {
+        'package.json': WITH_PRETTIER,
+        '.prettierrc': '{ "tabWidth": 4, "singleQuote": true }',
+        [`db/${OLD}-User.ts`]: '',
+      },
       { 'db/DATE-CreateShedLock.ts': CLASS.replace(/'$/gm, "';").replaceAll('  ', '    ') },
+      ['prettier'],
+    ],
+    [
+      "as the project's Prettier formats without a configuration",
+      { 'package.json': WITH_PRETTIER, [`db/${OLD}-User.ts`]: '' },
+      { 'db/DATE-CreateShedLock.ts': CLASS.replace(/'$/gm, "';").replaceAll("'", '"') },
       ['prettier'],
     ],
     [
@@ -64,6 +75,7 @@ describe('shedlock-orm init with TypeORM', () => {
       {
         [`test/db/${OLD}-A.ts`]: '',
         [`db-tests/${OLD}-A.spec.ts`]: '',
+        [`db/first/${OLD}-A.ts`]: '',
         [`dist/db/${OLD}-A.js`]: '',
         [`db/${OLD}-A.ts`]: '',
       },
@@ -152,7 +164,8 @@ describe('shedlock-orm init with TypeORM', () => {
   })
 
   it('prints the migration and the entity to list if there is no folder', async () => {
-    const { added, stdout } = await init(project({ 'package.json': TYPEORM }))
+    const module = { 'src/migration/index.ts': '', 'src/migrations/migration.module.ts': '' }
+    const { added, stdout } = await init(project({ 'package.json': TYPEORM, ...module }))
     expect(added).toEqual({})
     expect(stdout).toContain('const migrations = [createShedLockMigration()]')
     expect(stdout).toContain('with `synchronize: true` list the entity instead')

@@ -107,6 +107,22 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(code).toContain('const end = async () => { // first close a server')
   })
 
+  it.each<[string, Files, string, string[]]>([
+    ['of the DataSource that Nest knows', { '@nestjs/typeorm': '12' }, 'typeOrmLockProvider,', []],
+    [
+      'of that with names',
+      { '@nestjs/typeorm': '12' },
+      "(client) => typeOrmLockProvider(client, { tableName: 'x' }),",
+      ['--table-name', 'x'],
+    ],
+    ['of the one that it does not know', {}, 'typeOrmLockProvider(mySource),', []],
+  ])('give the module of Nest the provider %s', async (_, more, provider, args) => {
+    const dependencies = { typeorm: '1.1.1', '@nestjs/schedule': '6', ...more }
+    const files = { 'data-source.ts': 'export const mySource = new DataSource({})' }
+    const folder = project({ 'package.json': packageWith(dependencies), ...files })
+    expect((await init(folder, '--dry-run', ...args)).stdout).toContain(`lockProvider: ${provider} cronTime`)
+  })
+
   it.each([
     ['node-cron', '3.0.3', /slot: slotOf,.*job\.stop\(\)/s],
     ['croner', '9.1.0', /slot: \(job\) => slotOf\(job\)/],
