@@ -9,7 +9,7 @@ import './style.css'
 const Playground = defineAsyncComponent(() => import('../../playground/Playground.vue'))
 
 const notFound = () =>
-  h('div', { class: 'vp-doc not-found' }, [
+  h('main', { class: 'vp-doc not-found' }, [
     h('h1', 'There is no such page'),
     h('p', [
       'It may have been renamed. Search for it above, or look through ',

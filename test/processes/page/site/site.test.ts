@@ -8,9 +8,11 @@ import { excessOf, newPage, SCREENS, violations } from '../visitor'
 import { serveSite, SITE } from './site-server'
 
 const PAGES = [
+  '/404',
   '/',
   '/docs/guides/from-an-empty-folder',
   '/docs/options',
+  '/docs/schedulers',
   '/docs/performance',
   '/docs/api/shedlock-orm/classes/LockingTaskExecutor',
 ]
@@ -115,6 +117,27 @@ it('one set-up is shown at a time, and links to the others land on them', async 
   await expectShown('Prisma')
   await page.locator('.vp-doc').getByRole('link', { name: 'TypeORM', exact: true }).first().click()
   await expectShown('TypeORM')
+})
+
+it('the programs of the schedulers are tabs on the first screen', async () => {
+  const { page } = await visit('/docs/schedulers', { viewport: { width: 1_280, height: 800 } })
+  const programs = page.locator('.vp-code-group').first()
+  const shown = programs.locator('pre:visible')
+  for (const name of ['node-cron', 'croner', 'cron', 'node-schedule']) {
+    await programs.getByText(name, { exact: true }).first().click()
+    await shown.getByText(`// ${name}.ts`).waitFor()
+    expect(await shown.count()).toBe(1)
+  }
+  const { y = NaN } = (await shown.boundingBox()) ?? {}
+  expect(y).toBeLessThan(400)
+})
+
+it('on a phone pictures have the form that is drawn for it', async () => {
+  const { page } = await visit('/docs/guides/page', SCREENS[0])
+  await page.locator('img[alt="Trouble comes first"]:visible').scrollIntoViewIfNeeded()
+  await page.waitForFunction(
+    `[...document.images].some(({ currentSrc }) => /phone-dark/.test(currentSrc)) && ![...document.images].some(({ currentSrc }) => /\\/light/.test(currentSrc))`,
+  )
 })
 
 it.each(['/', '/docs/guides/page', '/docs/schedulers', '/docs/performance'])(
