@@ -95,13 +95,11 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
   return orm
 }
 
-function perform({ file, text, appends = false }: Write, isDry = false): void {
-  if (isDry) {
-    print(`${appends ? 'Would add to' : 'Would write'} ${file}:\n\n${indented(text.trim(), 2)}\n\n`)
-    return
-  }
-  writeText(file, text, appends)
-  warn(appends ? `added the model to ${file}` : `wrote ${file}`)
+function perform({ file, text, appends }: Write, isDry = false): void {
+  const [verb, done] = appends ? ['add to', `added the model to ${file}`] : ['write', `wrote ${file}`]
+  if (isDry) print(`Would ${verb} ${file}:\n\n${indented(text.trim(), 2)}\n\n`)
+  else writeText(file, text, appends)
+  if (!isDry) warn(done)
 }
 
 function check(project: Project, { dataSource = '', missingDriver, variable = 'DATABASE_URL' }: Plan): Step {

@@ -62,10 +62,8 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
 
 /** The adapter hides its settings, so the locks cannot open connections with them. */
 const OWN_ADAPTER: Step = [
-  'Pass prismaLockProvider a second adapter, so that no lock waits for your queries',
-  `prismaLockProvider(prisma, {
-  adapter: new PrismaMariaDb({ host, user, password, database, connectionLimit: 1 }, { useTextProtocol: true }),
-})`,
+  'Pass prismaLockProvider a second adapter, so that no lock waits for your queries (docs/prisma.md has all of it):',
+  'prismaLockProvider(prisma, { adapter: new PrismaMariaDb(own.href, { useTextProtocol: true }) })',
 ]
 
 function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonly string[]): string {

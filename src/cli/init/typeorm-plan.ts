@@ -54,10 +54,13 @@ function foldersOf(sources: readonly string[]): readonly string[] {
   return [...folders].filter((folder) => !folders.has(dirname(folder)))
 }
 
-/** A folder that the user named, or those with migrations in it. */
+/** A folder that the user named; or, if there is one for each database in it, where the newest migration of each is. */
 function foldersAt(project: Project, wanted: string): readonly string[] {
   const path = join(project.root, wanted)
-  const parts = foldersOf(new Project(path).sources())
+  const dated = new Project(path).sources().filter((file) => DATED.test(basename(file)))
+  const oldestFirst = dated.toSorted((one, other) => (basename(one) < basename(other) ? -1 : 1))
+  const newest = new Map(oldestFirst.map((file) => [file.split('/')[0], dirname(file)]))
+  const parts = [...newest.values()]
   return (parts.length === 0 || parts.includes('.') ? ['.'] : parts).map((part) =>
     project.short(join(path, part)),
   )

@@ -69,17 +69,12 @@ export function usage(task: Task, plan: Plan): Usage {
   if (cron) return ['the crons of vercel.json', route(task, plan, cron), 'croner']
   const known = name === undefined ? DOCS : SCHEDULERS[name]
   const isKnown = typeof known !== 'string' && Number.parseInt(version, 10) >= known[0]
-  const page = isKnown ? '' : typeof known === 'string' ? known : DOCS
+  const [module = '', scheduler, page] = isKnown ? [name, known[1], ''] : ['', OTHER, DOCS]
   // They start jobs, or handle signals, in a way of their own.
   const [, framework = ''] = Object.entries(FRAMEWORKS).find(([each]) => project.has(each)) ?? []
-  const pages = [page, framework].filter(Boolean)
-  const see = pages.length === 0 ? '' : ` (see ${pages.join(', ')} in the repository)`
-  const scheduler = isKnown ? known[1] : OTHER
-  const code = linesOf(task, plan, isKnown ? (name ?? '') : '', 'report', scheduler)
-  return [
-    name === undefined ? 'no scheduler' : `${name} ${version}`,
-    [`Lock each job that one instance is to run${see}`, code],
-  ]
+  const pages = [page, framework].filter(Boolean).join(', ')
+  const what = `Lock each job that one instance is to run${pages && ` (see ${pages} in the repository)`}`
+  return [`${name ?? 'no scheduler'} ${version}`, [what, linesOf(task, plan, module, 'report', scheduler)]]
 }
 
 function route(task: Task, plan: Plan, { path, schedule }: Cron): Step {
@@ -106,10 +101,8 @@ function linesOf(task: Task, plan: Plan, module: string, job: string, scheduler:
 const end = async () => { // first close a server, if there is one
   ${[stop, 'await executor.shutdown()', ...(close === undefined ? [] : [`await ${close}`])].join('\n  ')}
 }
-let ended: Promise<void> | undefined
-const stop = () => (ended ??= end())
-// Not once: npm sends two signals. If you have a handler, await stop() in it.
-process.on('SIGTERM', stop).on('SIGINT', stop)`
+// npm sends two signals. If you have a handler, await end() in it.
+for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, end).on(signal, () => {})`
   const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
 import { ${provider} } from 'shedlock-orm/${entry}'
 ${isBeside ? `import { ${name} } from '${path}' // in ${dirname(file)}, if your app initializes it` : `// and ${name}, your client`}
@@ -122,7 +115,7 @@ const send = executor.wrap(
 ${/^(\/\/|export)/.test(start) ? '' : 'const job = '}${start}
 ${stop && shutdown}`
   if (project.has('typescript') || project.files('.ts', '.mts').length > 0) return code
-  const plain = code.replace(/: (Cron|Date|CronJob|Promise<void> \| undefined)\b/g, '')
+  const plain = code.replace(/: (Cron|Date|CronJob)\b/g, '')
   // A route of Next.js is an ES module, whatever the project is.
   return project.manifest.type === 'module' || project.files('.mjs').length > 0 || stop === ''
     ? plain

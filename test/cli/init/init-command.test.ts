@@ -111,7 +111,7 @@ describe('shedlock-orm init', () => {
   it('prints an adapter for the locks, where that of the client hides its settings', async () => {
     const mariadb = packageWith({ '@prisma/client': '7', '@prisma/adapter-mariadb': '7' })
     const folder = project({ 'package.json': mariadb, [USUAL]: SCHEMA.replace('postgresql', 'mysql') })
-    expect((await init(folder)).stdout).toContain('adapter: new PrismaMariaDb({')
+    expect((await init(folder)).stdout).toContain('adapter: new PrismaMariaDb(own.href')
   })
 
   it('prints how to install a driver for the command line, if Prisma has none', async () => {

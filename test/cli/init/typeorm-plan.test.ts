@@ -83,8 +83,12 @@ describe('shedlock-orm init with TypeORM', () => {
     ],
     [
       'for each database of the folder that is named, whatever the folders are called',
-      { [`db/planetscale/${OLD}-A.ts`]: '', [`db/sql/${OLD}-A.ts`]: '' },
-      { 'db/planetscale/DATE-CreateShedLock.ts': CLASS, 'db/sql/DATE-CreateShedLock.ts': CLASS },
+      {
+        [`db/planetscale/9.x/${OLD}-A.ts`]: '',
+        'db/planetscale/10.x/1715028537218-B.ts': '',
+        [`db/sql/${OLD}-A.ts`]: '',
+      },
+      { 'db/planetscale/10.x/DATE-CreateShedLock.ts': CLASS, 'db/sql/DATE-CreateShedLock.ts': CLASS },
       [],
       ['--migrations', 'db/'],
     ],

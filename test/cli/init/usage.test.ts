@@ -130,8 +130,7 @@ describe('the lines that shedlock-orm init prints', () => {
   ])('are JavaScript in a project without TypeScript: %s %s', async (scheduler, version, lines) => {
     const code = await printed({ typeorm: '1.1.1', [scheduler]: version }, {})
     expect(code).toMatch(lines)
-    expect(code).toContain('let ended\n')
-    expect(code).toContain("process.on('SIGTERM', stop).on('SIGINT', stop)")
+    expect(code).toContain("of ['SIGTERM', 'SIGINT']) process.once(signal, end)")
     expect(code).toContain("require('shedlock-orm')")
     expect(code).not.toMatch(/^import /m)
     const asModule = packageWith({ typeorm: '1.1.1', [scheduler]: version }, { type: 'module' })
