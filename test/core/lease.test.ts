@@ -11,17 +11,6 @@ useVirtualTime()
 const world = useFaultyExecutor()
 
 describe('the signal of a task', () => {
-  it('moves with an extension that is longer, but not with one that is shorter', async () => {
-    await world.executor.executeWithLock(job, async ({ signal, lock }) => {
-      await lock.extend('20m')
-      await lock.extend('1m')
-      await jest.advanceTimersByTimeAsync(1_199_999)
-      expect(signal.aborted).toBe(false)
-      await jest.advanceTimersByTimeAsync(1)
-      expect(signal.aborted).toBe(true)
-    })
-  })
-
   it.each(['returns', 'throws'])('aborts when the task %s, for work that outlives it', async (how) => {
     let left: TaskContext | undefined
     const run = world.executor.executeWithLock(job, (context) => {

@@ -2,7 +2,6 @@ import { runInNewContext } from 'node:vm'
 import { beforeEach, describe, expect, it, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
-import { activeLock } from '../../src/core/scope'
 import { parseSlot, tokenOfRetry } from '../../src/core/slots'
 import { lockError } from '../lock-error'
 import { providerOf } from './provider-of'
@@ -67,17 +66,6 @@ test.each([
   ['is none after a later slot', due - 1, undefined],
 ])('the token of a retry %s', (_, lockedAt, token) => {
   expect(tokenOfRetry(due, lockedAt)).toBe(token)
-})
-
-describe('the fencing token', () => {
-  it('is available inside the task, but not after its end', async () => {
-    const result = await executor.executeWithLock(job, async ({ lock }) => {
-      expect(await activeLock()?.fencingToken()).toBe(due)
-      return lock
-    })
-    const lock = result.executed ? result.value : undefined
-    await expect(lock?.fencingToken()).rejects.toEqual(lockError('NOT_LOCKED'))
-  })
 })
 
 it('a lock in memory that was last acquired without a slot still remembers its slots, with any number of names', async () => {

@@ -56,15 +56,6 @@ const LOST_RACE_ON_MYSQL = {
   code: '1180',
   message: 'Got error 149 - Lock deadlock; Retry transaction, during COMMIT',
 }
-/** Errors after which the statement may have been executed. */
-const UNKNOWN_ON_MYSQL: readonly Fault[] = [
-  { code: '1053' },
-  { code: '1180', message: 'Got error 5 - Not connected to Primary Component, during COMMIT' },
-]
-const UNKNOWN_ON_POSTGRES: readonly Fault[] = [
-  ...['08006', '40003', '57P01', '57P02'].map((code) => ({ code })),
-  { code: '08P01', message: 'unexpected message type' },
-]
 /** What poolers for PostgreSQL say instead of sending a statement. */
 const POOLER_ERRORS = [
   ['server login has been failing, try again later (server_login_retry)', 'DATABASE_ERROR', /failed/],
@@ -112,10 +103,7 @@ describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) =>
     await everyQuestion(provider, observeLockTable(dataSource, dialect))
   })
 
-  const [lostRace, unknown, poolerErrors] =
-    dialect === 'postgres'
-      ? [[], UNKNOWN_ON_POSTGRES, POOLER_ERRORS]
-      : [[LOST_RACE_ON_MYSQL], UNKNOWN_ON_MYSQL, []]
+  const [lostRace, poolerErrors] = dialect === 'postgres' ? [[], POOLER_ERRORS] : [[LOST_RACE_ON_MYSQL], []]
   // One that a statement was answered with, and those of a server that has no room for a connection.
   const transient = Object.keys(dialects[dialect].transientErrors)
     .filter((code, index) => index === 1 || /^(53300|25P04|1040)$/.test(code))
@@ -130,11 +118,6 @@ describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) =>
       await expect(lock('1s')).rejects.toEqual(lockError('TIMEOUT', 'too busy'))
     },
   )
-
-  it.each(unknown.map(titled))('may have written before error $title', async (fault) => {
-    await raiseError(fault)
-    await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR', 'without an answer of the database'))
-  })
 
   for (const [message, code, reported] of poolerErrors)
     it(`is not asked to release after a pooler's '${message}'`, async () => {

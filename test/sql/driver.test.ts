@@ -8,10 +8,13 @@ const answered = (code: string): Meaning => [code, true, false]
 /** Repeating it helps as soon as another client has left. */
 const full = (code: string): Meaning => [code, false, false]
 
-it.each<[keyof typeof drivers, object, Meaning]>([
+it.each<readonly [keyof typeof drivers, object, Meaning]>([
   ['postgres', { severity: 'ERROR', code: '23505' }, answered('23505')],
   // Names of statements are the client's own here, not the lock's to give up.
   ['postgres', { severity: 'ERROR', code: '26000' }, answered('26000')],
+  ...['08006', '40003', '57P01', '57P02', '08P01'].map(
+    (code) => ['postgres', { severity: 'ERROR', code }, UNKNOWN] as const,
+  ),
   ['postgres', { severity: 'FATAL', code: '57P01' }, UNKNOWN],
   ['postgres', { code: 'ECONNRESET' }, UNKNOWN],
   ['postgres', { message: 'Cannot serialize' }, UNKNOWN],
@@ -27,6 +30,7 @@ it.each<[keyof typeof drivers, object, Meaning]>([
   ['mysql', { errno: 1213, sqlState: '40001' }, answered('1213')],
   ['mysql', { errno: 1047, sqlState: '08S01' }, answered('1047')],
   ['mysql', { errno: 1053, sqlState: '08S01' }, UNKNOWN],
+  ['mysql', { errno: 1180, sqlState: '40001', message: 'Got error 5 - Not connected' }, UNKNOWN],
   ['mysql', { errno: 1040, sqlState: '08004' }, full('1040')],
   ['mysql', { errno: 1203, sqlState: '42000' }, full('1203')],
   ['mysql', { errno: 1226, sqlState: '42000' }, full('1226')],
