@@ -79,11 +79,8 @@ describe('@SchedulerLock beside @Cron, with cronTime', () => {
     const own = [await Promise.resolve(jobs.own(2)), await Promise.resolve(jobs.own(2))]
     expect([...own, await Promise.resolve(jobs.own(3))]).toEqual(['ran', undefined, 'ran'])
     expect(await inTurn(jobs, 'interval', 'interval')).toEqual(['ran', 'ran'])
-  })
-
-  test('has none without cronTime', async () => {
-    const jobs = await start(new InMemoryLockProvider())
-    expect(await inTurn(jobs, 'inside', 'inside')).toEqual(['ran', 'ran'])
+    const withoutCronTime = await start(new InMemoryLockProvider())
+    expect(await inTurn(withoutCronTime, 'inside', 'inside')).toEqual(['ran', 'ran'])
   })
 })
 

@@ -59,10 +59,3 @@ describe('a scheduled method', () => {
     },
   )
 })
-
-test('@SchedulerLock as a standard decorator is refused when the class is loaded', () => {
-  // As a compiler without experimentalDecorators calls it.
-  expect(() => lock(note, { kind: 'method', name: 'run' } as never, undefined as never)).toThrow(
-    /not a legacy decorator.*set experimentalDecorators/,
-  )
-})

@@ -252,32 +252,21 @@ describe('a duration that is a function', () => {
 describe('what can never work is refused', () => {
   const refused = (message: string) => lockError('INVALID_CONFIGURATION', message)
 
-  test('where the class is loaded: no name, and what is not a method of an instance', () => {
-    expect(() => SchedulerLock({} as never)).toThrow(refused('has no name'))
-    const lock = SchedulerLock({ name: 'job' })
-    expect(() => {
-      class Jobs {
-        readonly name = 'jobs'
-
-        @lock static run(): void {
-          // never called
-        }
-      }
-      return Jobs
-    }).toThrow(refused('static'))
-    expect(() => {
-      class Jobs {
-        // @ts-expect-error a property has no descriptor
-        @lock run = (): void => undefined
-      }
-      return Jobs
-    }).toThrow(refused("'run'"))
-    expect(() => {
-      // @ts-expect-error a class is no method
-      @lock
-      class Jobs {}
-      return Jobs
-    }).toThrow(refused('@SchedulerLockDefaults'))
+  const lock = SchedulerLock({ name: 'job' })
+  test.each<[string, () => unknown, string]>([
+    ['no name', () => SchedulerLock({} as never), 'has no name'],
+    ['a static method', () => lock(InMemoryLockProvider, 'run', { value: () => 'ran' }), 'static'],
+    // What is called here does not compile as a decorator.
+    ['a property', () => lock({}, 'run', undefined as never), "'run'"],
+    [
+      'a class',
+      () => lock(InMemoryLockProvider, undefined as never, undefined as never),
+      '@SchedulerLockDefaults',
+    ],
+    // As a compiler without experimentalDecorators calls it.
+    ['a standard decorator', () => lock({}, { kind: 'method' } as never, {}), 'set experimentalDecorators'],
+  ])('where the class is loaded: %s', (_, decorate, message) => {
+    expect(decorate).toThrow(refused(message))
   })
 
   test.each([

@@ -97,14 +97,9 @@ describe('the OpenTelemetry listener', () => {
     const listener = openTelemetryListener({ meterProvider })
     const configuration = { name: 'job', lockAtMostFor: 600_000, lockAtLeastFor: 0 }
     listener.onTaskFinished?.({ name: 'job', configuration, duration: 1_500, outcome: 'succeeded' })
-    const metric = (await exported()).find(
-      ({ descriptor }) => descriptor.name === 'shedlock.execution.duration',
-    )
-    expect(metric?.descriptor.unit).toBe('s')
-    expect(metric?.dataPoints[0]?.value).toMatchObject({
-      sum: 1.5,
-      buckets: { counts: expect.any(Array) },
-    })
+    const metrics = new Map((await exported()).map((metric) => [metric.descriptor.name, metric]))
+    const { descriptor, dataPoints } = metrics.get('shedlock.execution.duration') ?? {}
+    expect([descriptor?.unit, dataPoints?.[0]?.value]).toEqual(['s', expect.objectContaining({ sum: 1.5 })])
   })
 
   it('records the type of an error, and never its message', async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it, jest, test } from '@jest/globals'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import type { Permission } from '../../src/web/authorization'
-import { lockPage, type LockPageOptions } from '../../src/web/lock-page'
+import type { LockPageOptions } from '../../src/web/lock-page'
 import { SCRIPT } from '../../src/web/script'
 import { HOSTILE } from './hostile'
-import { ADDRESS, FROM_HERE, mutedWarnings, newProvider, openPage } from './open-page'
+import { ADDRESS, FROM_HERE, mutedWarnings, openPage } from './open-page'
 
 const PAUSE = { action: 'pause', name: 'job' }
 const FIELDS = { for: '1h', reason: 'r' }
@@ -43,17 +43,6 @@ describe('a visitor without permission', () => {
     expect((await provider.table.list()).map(({ name, held }) => [name, held])).toEqual([
       ['secret-name', true],
     ])
-  })
-
-  it('is recognised by what the host passes beside the request', async () => {
-    const page = lockPage<{ user?: { isAdmin: boolean } }>(await newProvider(), {
-      authorize: (_request, { user }) => user?.isAdmin,
-    })
-    mutedWarnings()
-    const statuses = [{ user: { isAdmin: true } }, { user: { isAdmin: false } }, {}, undefined].map(
-      async (host) => (await page(new Request('http://localhost/locks'), host)).status,
-    )
-    expect(await Promise.all(statuses)).toEqual([200, 403, 401, 403])
   })
 })
 
