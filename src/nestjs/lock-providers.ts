@@ -1,7 +1,6 @@
 import type { LoggerService } from '@nestjs/common'
 import type { ModulesContainer } from '@nestjs/core'
 import {
-  type CronTimeLike,
   type Duration,
   InMemoryLockProvider,
   configurationError,
