@@ -80,7 +80,8 @@ const READ_FILE = 'pragma database_list'
 export function sqliteClient(dataSource: DataSourceLike): SqlClient {
   const { type, database } = dataSource.options
   const isThreaded = 'isThreaded' in (DATABASE_TYPES[type] ?? {})
-  if (isThreaded && database === ':memory:') throw inMemoryError()
+  const isInMemory = database === ':memory:' || type === 'sqljs'
+  if (isThreaded && isInMemory) throw inMemoryError()
   // Read each time, because a DataSource replaces its driver when its options change.
   const driver = () => dataSource.driver as SqliteDriverLike
   const openAgain = async (path: string): Promise<{ run: RunStatement; close: () => unknown }> => {
@@ -117,13 +118,15 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
     if (isThreaded) throw inMemoryError()
     return { run: inTransaction(run) }
   }
-  return sqlClient(inProcess, {
+  const { open, ...client } = sqlClient(inProcess, {
     pool: dataSource,
     unusable: unusableUnlessInitialised(dataSource),
     source: () => driver().databaseConnection,
     connect,
     open: connect,
   })
+  // In memory, a session is no connection of its own. None has a socket that must be read before it connects.
+  return isInMemory && open ? { ...client, connect: open } : { ...client, open }
 }
 
 function inMemoryError(): LockError {

@@ -126,7 +126,9 @@ describe('The module finds the client of its locks', () => {
     const PrismaService = Symbol('PrismaService')
     await start({ providers: [{ provide: PrismaService, useValue: prisma }] }, { lockProvider })
     expect(clients).toEqual([prisma])
-    expect(prismaLockProvider(clients[0] as never).description).toBe('the table shedlock (sqlite)')
+    expect(prismaLockProvider(clients[0] as never).description).toBe(
+      'the table shedlock (sqlite, by connections of its own)',
+    )
   })
 
   test('of a class that several modules list, one', async () => {
