@@ -94,10 +94,6 @@ const MYSQL: DriverBelow = {
   end: mysql2.endMySqlConnection,
 }
 
-const IN_UPPER_CASE: DriverBelow = {
-  written: (text, values) => [text.replace(/^\w+/, (verb) => verb.toUpperCase()), values],
-}
-
 /** The drivers that need more than TypeORM's own `query`. SQL Server's query runners do not expose their connections. */
 const BELOW: Readonly<Partial<Record<DialectName, DriverBelow>>> = {
   postgres: PG,
@@ -111,9 +107,14 @@ const BELOW: Readonly<Partial<Record<DialectName, DriverBelow>>> = {
     },
   },
   // TypeORM runs a statement that does not begin with an upper-case SELECT in a transaction, which takes locks.
-  spanner: IN_UPPER_CASE,
+  spanner: { written: (text, values) => [text.replace(/^select /, 'SELECT '), values] },
   // TypeORM's type `sqlite` counts the rows that a statement changes only if it begins in upper case.
-  sqlite: IN_UPPER_CASE,
+  sqlite: {
+    written: (text, values) => [
+      text.replace(/^(insert|update|delete) /, (verb) => verb.toUpperCase()),
+      values,
+    ],
+  },
 }
 
 /**
@@ -222,7 +223,7 @@ export async function runText(
   text: string,
   values: unknown[] = [],
 ): Promise<StatementResult> {
-  if (queryRunner.updateDDL && /^(create|drop) /i.test(text)) {
+  if (queryRunner.updateDDL && /^(create|drop) /.test(text)) {
     await queryRunner.updateDDL(text)
     return { rows: [] }
   }
