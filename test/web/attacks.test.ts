@@ -74,10 +74,6 @@ describe('a website whose name leads to the address of the page', () => {
       expect(new Set(await statuses({ authorize, hosts }, [...FOREIGN, '127.0.0.1']))).toEqual(new Set([403]))
     }
   })
-
-  it('has no sign-in of a visitor with a name', async () => {
-    expect(await statuses({}, ['app.example'])).toEqual([200])
-  })
 })
 
 describe('a form', () => {
