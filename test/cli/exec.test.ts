@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
+import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { freePort } from '../backends/free-port'
 import { LOCAL, TcpProxy } from '../backends/tcp-proxy'
@@ -25,6 +26,15 @@ const node = (script: string): string[] => ['--', process.execPath, '-e', script
 /** A command that ends when something is written to it. */
 const UNTIL_STOPPED = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
 const FOREVER = node('setInterval(() => 0, 1e6)')
+
+/** The way to a server that a test may silence. */
+async function behindProxy(address: string) {
+  const url = new URL(address)
+  const proxy = await TcpProxy.listen(Number(url.port))
+  afterTest(() => proxy.close())
+  url.port = String(proxy.port)
+  return { proxy, env: { DATABASE_URL: url.href } }
+}
 
 /** A process that goes on after SIGTERM, until something is written to it. */
 function slowToStop(): { folder: string; work: string } {
@@ -71,38 +81,32 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     'extends and releases its lock on a new connection after the old one stopped answering',
     async () => {
       const { database, provider, isHeld } = await openCli(backend)
-      const url = new URL(database.url)
-      const proxy = await TcpProxy.listen(Number(url.port))
-      url.port = String(proxy.port)
-      try {
-        const startBehindProxy = (...options: string[]): Started =>
-          startCli(['exec', 'job', ...options, ...node(UNTIL_STOPPED)], { DATABASE_URL: url.href })
-        // Extends its lock, and frees it, by a new connection.
-        const first = startBehindProxy('--lock-at-most-for', '7s', '--keep-alive')
-        await first.up
-        proxy.silence()
-        await eventually(async () => {
-          const lock = await provider.table.find('job')
-          expect((lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)).toBeGreaterThan(8_000)
-        })
-        proxy.silence()
-        first.child.stdin.end('stop')
-        expect(await first.ended).toEqual([0, null])
-        expect(await isHeld()).toBe(false)
-        // Ends though nobody answers, and at SIGTERM at once; its lock expires.
-        const second = startBehindProxy('--lock-at-most-for', '10m')
-        await second.up
-        proxy.silence()
-        proxy.mute(true)
-        second.child.stdin.end('stop')
-        expect(await second.ended).toEqual([0, null])
-        expect(await isHeld()).toBe(true)
-        const third = startBehindProxy('--lock-at-most-for', '10m')
-        third.child.kill('SIGTERM')
-        expect(await third.ended).toEqual([null, 'SIGTERM'])
-      } finally {
-        await proxy.close()
-      }
+      const { proxy, env } = await behindProxy(database.url)
+      const startBehindProxy = (...options: string[]): Started =>
+        startCli(['exec', 'job', ...options, ...node(UNTIL_STOPPED)], env)
+      // Extends its lock, and frees it, by a new connection.
+      const first = startBehindProxy('--lock-at-most-for', '7s', '--keep-alive')
+      await first.up
+      proxy.silence()
+      await eventually(async () => {
+        const lock = await provider.table.find('job')
+        expect((lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)).toBeGreaterThan(8_000)
+      })
+      proxy.silence()
+      first.child.stdin.end('stop')
+      expect(await first.ended).toEqual([0, null])
+      expect(await isHeld()).toBe(false)
+      // Ends though nobody answers, and at SIGTERM at once; its lock expires.
+      const second = startBehindProxy('--lock-at-most-for', '10m')
+      await second.up
+      proxy.silence()
+      proxy.mute(true)
+      second.child.stdin.end('stop')
+      expect(await second.ended).toEqual([0, null])
+      expect(await isHeld()).toBe(true)
+      const third = startBehindProxy('--lock-at-most-for', '10m')
+      third.child.kill('SIGTERM')
+      expect(await third.ended).toEqual([null, 'SIGTERM'])
     },
   )
 
@@ -110,22 +114,16 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     'keeps the status of a command that has ended, though a signal ends the release of its lock',
     async () => {
       const { database } = await openCli(backend)
-      const url = new URL(database.url)
-      const proxy = await TcpProxy.listen(Number(url.port))
-      url.port = String(proxy.port)
-      try {
-        const script = "process.stdin.on('data', () => process.exit(7)); console.log(process.pid)"
-        const { child, up, ended, said } = startCli([...LOCK, ...node(script)], { DATABASE_URL: url.href })
-        await up
-        proxy.silence()
-        proxy.mute(true)
-        child.stdin.end('stop')
-        await eventually(() => expect(() => process.kill(Number(said('stdout')), 0)).toThrow('ESRCH'))
-        child.kill('SIGTERM')
-        expect(await ended).toEqual([7, null])
-      } finally {
-        await proxy.close()
-      }
+      const { proxy, env } = await behindProxy(database.url)
+      const script = "process.stdin.on('data', () => process.exit(7)); console.log(process.pid)"
+      const { child, up, ended, said } = startCli([...LOCK, ...node(script)], env)
+      await up
+      proxy.silence()
+      proxy.mute(true)
+      child.stdin.end('stop')
+      await eventually(() => expect(() => process.kill(Number(said('stdout')), 0)).toThrow('ESRCH'))
+      child.kill('SIGTERM')
+      expect(await ended).toEqual([7, null])
     },
   )
 
@@ -141,11 +139,8 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
       const { said, ended } = startCli([...LOCK, '--wait', '1m', ...node('process.exit(7)')], env)
       await eventually(() => expect(said('stderr')).toMatch(/ECONNREFUSED.* – waiting for 1m at most\.$/m))
       await proxy.listenOn(Number(url.port))
-      try {
-        expect(await ended).toEqual([7, null])
-      } finally {
-        await proxy.close()
-      }
+      afterTest(() => proxy.close())
+      expect(await ended).toEqual([7, null])
     },
   )
 

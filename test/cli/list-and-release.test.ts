@@ -256,7 +256,7 @@ require.extensions['.ts'] = (module, file) =>
     const names = '{ Column, DataSource, Entity, PrimaryColumn }'
     const load =
       extension === 'cjs' ? `const ${names} = require('${typeorm}')` : `import ${names} from '${typeorm}'`
-    const type = /ts$/.test(extension) ? ': any' : ''
+    const type = extension.endsWith('ts') ? ': any' : ''
     const file = join(project, `data-source.${extension}`)
     writeFileSync(file, `${load}\nconst options${type} = ${options}\n${exported}\n`)
     const env = { NODE_OPTIONS: loader }

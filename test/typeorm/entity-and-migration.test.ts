@@ -313,7 +313,7 @@ it('a migration can be extended by code that is compiled to ES5, which calls its
   function Child(this: object): object {
     return Parent.call(this) ?? this
   }
-  Child.prototype = Object.create(Parent.prototype as object)
+  Object.setPrototypeOf(Child.prototype as object, Parent.prototype as object)
   const migration = new (Child as unknown as new () => object)()
   expect(migration).toMatchObject({ name: 'CreateShedLock1735689600000', up: expect.any(Function) })
 })

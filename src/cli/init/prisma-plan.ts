@@ -139,7 +139,7 @@ function checkSchema(project: Project, { path, files, schemas, provider }: Prism
 export function prisma8Plan({ project, names }: Task): Plan {
   const [contract, ...others] = project
     .files('.prisma')
-    .filter((file) => /(^|\/)contract\.prisma$/.test(file))
+    .filter((file) => basename(file) === 'contract.prisma')
   if (contract === undefined || others.length > 0)
     throw wrongUsage(
       `There ${contract === undefined ? 'is no' : 'are several'} contract.prisma in this folder – run the command where the one of Prisma 8 is.`,

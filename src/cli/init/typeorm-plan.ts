@@ -114,10 +114,7 @@ function clientOf(project: Project, sources: readonly string[]): { name: string;
   return found.length === 1 && found[0] ? found[0] : { name: 'dataSource' }
 }
 
-/**
- * The file that the scripts pass to TypeORM's command line, which may have to be built first, or that is called like one. Loading another
- * one might start the app.
- */
+/** The file that the scripts pass to TypeORM's command line, or that is called like one. Loading another one might start the app. */
 function dataSourceOf(project: Project, client = ''): string | undefined {
   const named = project.inScripts(/typeorm.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b/)
   if (named !== '') return named

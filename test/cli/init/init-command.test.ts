@@ -50,8 +50,8 @@ describe('shedlock-orm init', () => {
     ['pnpm', { '../package.json': '{"workspaces":["app"],"packageManager":"pnpm@10.1.0"}' }, 'pnpm add'],
   ])('installs with the package manager of the project: %s', async (_, files, adds) => {
     const nest = packageWith({ typeorm: '1', '@nestjs/schedule': '6' })
-    const paths = Object.entries(files).map(([file, text]) => [join('app', file), text])
-    const folder = project({ 'app/package.json': nest, ...Object.fromEntries(paths) })
+    const paths = Object.entries(files).map(([file, text]) => [join('app', file), text] as const)
+    const folder = project({ 'app/package.json': nest, ...Object.fromEntries<string>(paths) })
     expect((await init(join(folder, 'app'))).stdout).toContain(`1. Install:\n\n   ${adds} cron\n`)
   })
 
