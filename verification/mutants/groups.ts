@@ -41,7 +41,7 @@ export const groups: readonly Group[] = [
     name: 'sql-text',
     files: /^src\/sql\/((dialect|expressions|sql)\.|dialects\/(index|\w+\/lock)\.)/,
     tests: [
-      'test/sql/@(columns-and-values|credentials|find-lock|golden|hostile-configuration|invalid-times|java-table).test.ts',
+      'test/sql/@(columns-and-values|credentials|find-lock|golden|hostile-configuration|invalid-times|beside-java).test.ts',
       'test/drivers/databases-without-a-server.test.ts',
     ],
     backends: 'sqlite',
@@ -50,7 +50,7 @@ export const groups: readonly Group[] = [
     name: 'sql-table',
     files: /^src\/sql\/(names\.|table\/|dialects\/\w+\/table\.)/,
     tests: [
-      'test/sql/@(find-lock|golden|hostile-configuration|java-table|pause|privileges|table-*).test.ts',
+      'test/sql/@(find-lock|golden|hostile-configuration|beside-java|pause|privileges|table-*).test.ts',
       'test/drivers/databases-without-a-server.test.ts',
     ],
     backends: 'sqlite,postgres,mariadb',
