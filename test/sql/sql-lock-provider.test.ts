@@ -81,13 +81,13 @@ it('a time limit longer than any timer waits', async () => {
 it('an operator learns why the table could not be created, although it cannot be checked again', async () => {
   const answers = [Promise.resolve([])]
   const denied: StatementSender = {
-    execute: () => Promise.reject(new DriverError('42501', new Error('permission denied for schema public'))),
+    execute: () => Promise.reject(new DriverError('1142', new Error('CREATE command denied to user'))),
     query: () =>
       answers.shift() ?? Promise.reject(new DriverError(undefined, new Error('the connection broke'))),
   }
   // On PostgreSQL another read comes before what is repeated.
-  const { table } = new SqlLockProvider(clientOf(denied), dialects.cockroachdb)
-  await expect(table.create()).rejects.toEqual(lockError('DATABASE_ERROR', /42501.* grant this user/))
+  const { table } = new SqlLockProvider(clientOf(denied), dialects.mysql)
+  await expect(table.create()).rejects.toEqual(lockError('DATABASE_ERROR', /1142.* grant this user/))
 })
 
 it.each(Object.values(dialects))(
