@@ -265,7 +265,7 @@ function soakChart(soak: readonly Soak[]): Chart {
       "connections, the apps' and the locks'": one.connections,
       'rows in the table': one.rows,
       'due times': one.dueTimes,
-      'due times without a run': one.dueTimes - one.runs,
+      'due times without a run': one.missed.length,
     }).map(([what, value]) => ({ database, minutes, what, value })),
   )
   return lines(points, 'minutes', 'minutes', 'linear')

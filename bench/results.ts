@@ -62,7 +62,8 @@ export interface Soak {
   readonly server: string
   readonly minutes: number
   readonly dueTimes: number
-  readonly runs: number
+  /** The due times without a run. */
+  readonly missed: readonly string[]
   readonly rows: number
   readonly connections: number
   /** In bytes, of the instances that live for the whole hour: one with TypeORM, one with Prisma. */

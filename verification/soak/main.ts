@@ -36,7 +36,7 @@ function violations(runs: readonly Run[]): { twice: number; overlaps: number } {
   const seen = new Set<string>()
   const found = { twice: 0, overlaps: 0 }
   for (const run of sorted) {
-    const slot = `${run.name} ${run.due}`
+    const slot = slotOf(run)
     if (seen.has(slot)) found.twice++
     seen.add(slot)
     if ((last.get(run.name)?.ended ?? 0) > run.began) found.overlaps++
@@ -45,8 +45,17 @@ function violations(runs: readonly Run[]): { twice: number; overlaps: number } {
   return found
 }
 
-const dueTimes = (from: number, to: number): number =>
-  JOBS.reduce((sum, { every }) => sum + Math.floor(to / every) - Math.floor(from / every), 0)
+const slotOf = ({ name, due }: Pick<Run, 'name' | 'due'>): string =>
+  `${name} at ${new Date(due).toISOString()}`
+
+/** All due times of all jobs in this period. */
+function slots(from: number, to: number): string[] {
+  return JOBS.flatMap(({ name, every }) => {
+    const first = Math.floor(from / every) + 1
+    const count = Math.floor(to / every) - first + 1
+    return Array.from({ length: count }, (_, each) => slotOf({ name, due: (first + each) * every }))
+  })
+}
 
 class App {
   readonly runs: Run[] = []
@@ -151,9 +160,11 @@ async function soak(server: ServerName, rounds: number, seconds: number): Promis
     await until(each + 0.5)
     await app.replace(2, ORMS[each % 2] ?? 'Prisma')
     await until(each + 1)
+    const due = slots(from, Date.now())
+    const began = new Set(app.runs.map(slotOf))
     const report = {
-      ...{ server, minutes: ((each + 1) * seconds) / 60 },
-      ...{ dueTimes: dueTimes(from, Date.now()), runs: app.runs.filter(({ due }) => due > from).length },
+      ...{ server, minutes: ((each + 1) * seconds) / 60, dueTimes: due.length },
+      missed: due.filter((slot) => !began.has(slot)),
       ...violations(app.runs),
       errors: app.errors,
       rows: await count('select count(*) as n from shedlock'),
