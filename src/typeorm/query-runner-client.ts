@@ -135,8 +135,10 @@ export function queryRunnerClient(
   // Taken now, because a proxy may become another DataSource later.
   const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
   // A query runner knows the driver to which a proxy leads. One that wraps another need not say it.
-  const driverBehind = (): TypeOrmDriverLike =>
-    Object((createQueryRunner('master') as { driver?: unknown }).driver ?? dataSource.driver)
+  const driverBehind = () =>
+    Object(
+      (createQueryRunner('master') as { driver?: unknown }).driver ?? dataSource.driver,
+    ) as TypeOrmDriverLike
   const openDirect =
     direct &&
     (async (): Promise<DriverSession> => {
