@@ -1,8 +1,15 @@
 import type { Socket } from 'node:net'
 import { promisify } from 'node:util'
-import { DriverError, JOINED_TRANSACTION, mysqlLiteral, type SqlRow } from '../sql/internal'
+import {
+  DriverError,
+  JOINED_TRANSACTION,
+  mysqlLiteral,
+  type SqlRow,
+  type StatementResult,
+} from '../sql/internal'
 import { opened, type OpenConnection } from './own-connection'
 import type { RunStatement } from './sql-client'
+import { nameOn, type Preparation } from './statement-names'
 
 // Everything that is special about mysql2.
 
@@ -12,14 +19,17 @@ type MySqlResult = SqlRow[] | { readonly affectedRows: number; readonly serverSt
 const SERVER_STATUS_IN_TRANS = 1
 const SERVER_STATUS_AUTOCOMMIT = 2
 
-/** What this library uses of a mysql2 connection. */
+/** Takes a callback, because mysql2's promise API captures a stack trace on each call, which doubles the cost. */
+type Send = (
+  statement: string | { readonly sql: string; readonly typeCast: typeof asTyped },
+  values: unknown[],
+  callback: (error: Error | null, result: MySqlResult) => void,
+) => unknown
+
+/** What this library uses of a mysql2 connection. The older mysql driver has no `execute`. */
 export interface MySqlConnectionLike {
-  /** Takes a callback, because mysql2's promise API captures a stack trace on each call, which doubles the cost. */
-  query?(
-    statement: string | { readonly sql: string; readonly typeCast: typeof asTyped },
-    values: unknown[],
-    callback: (error: Error | null, result: MySqlResult) => void,
-  ): unknown
+  readonly execute?: Send
+  readonly query?: Send
   connect(callback: (error: Error | null) => void): void
   on?(event: 'error' | 'end', listener: () => void): unknown
   end?(): void
@@ -52,10 +62,7 @@ export function openMySqlConnection(
     Object.getOwnPropertyDescriptors(settings),
   ) as object
   const connection = new Connection({ config })
-  const connect = promisify((done: (error: Error | null) => void): void => {
-    connection.connect(done)
-  })
-  return opened(connection, connect, {
+  return opened(connection, () => promisify(connection.connect).call(connection), {
     wire: connection,
     close: () => connection.end?.(),
     end: () => {
@@ -76,15 +83,44 @@ export function endMySqlConnection(connection: object): void {
 }
 
 /**
- * Runs a statement whose values are literals. With values of its own, mysql2's `query` escapes quotes with backslashes, so under `sql_mode`
- * NO_BACKSLASH_ESCAPES a lock's name could inject SQL. A prepared statement costs another round trip on each new connection, and few locks
- * use a connection twice.
+ * Runs a statement that is prepared on the server, where its values are bound. With mysql2's `query` the driver writes them into the text
+ * and escapes quotes with backslashes, so under `sql_mode` NO_BACKSLASH_ESCAPES a lock's name could inject SQL. If the connection has
+ * no room for another prepared statement, if the text already contains a literal, or once a statement could not be prepared, all
+ * values become literals.
  */
-export function runOnMySql(
+export async function runOnMySql(
   connection: object,
-  ...[text, values]: Parameters<RunStatement>
+  preparation: Preparation,
+  ...[text, values, { parameters }]: Parameters<RunStatement>
 ): ReturnType<RunStatement> {
   const client = connection as MySqlConnectionLike
+  const isPrepared =
+    preparation.isOn &&
+    parameters.length === values.length &&
+    client.execute !== undefined &&
+    nameOn(client, text) !== undefined
+  try {
+    return isPrepared
+      ? await send(client, 'execute', text, values)
+      : await send(client, 'query', withValues(text, values), [])
+  } catch (error) {
+    throw preparation.errorOf(error)
+  }
+}
+
+/** Writes the values into the text as literals that every session reads alike. */
+export function withValues(text: string, values: readonly unknown[]): string {
+  // A question mark in a quoted name is not a placeholder.
+  let position = 0
+  return text.replace(/`[^`]*`|\?/g, (part) => (part === '?' ? literal(values[position++]) : part))
+}
+
+function send(
+  connection: MySqlConnectionLike,
+  method: 'execute' | 'query',
+  text: string,
+  values: unknown[],
+): Promise<StatementResult> {
   return new Promise((resolve, reject) => {
     const answer = (error: Error | null, result: MySqlResult): void => {
       if (error) reject(error)
@@ -93,18 +129,11 @@ export function runOnMySql(
         reject(new DriverError(JOINED_TRANSACTION, 'the connection has an open transaction'))
       else resolve({ rows: [], changed: result.affectedRows })
     }
-    const { typeCast = true } = client.config ?? {}
-    const sql = withValues(text, values)
+    const { typeCast = true } = connection.config ?? {}
     // How the app reads its own values must not change what a lock reads. But options cost a fifth of a statement's time.
-    client.query?.(typeCast === true ? sql : { sql, typeCast: asTyped }, [], answer)
+    const statement = typeCast === true ? text : { sql: text, typeCast: asTyped }
+    connection[method]?.(statement, values, answer)
   })
-}
-
-/** Writes the values into the text as literals that every session reads alike. */
-export function withValues(text: string, values: readonly unknown[]): string {
-  // A question mark in a quoted name is not a placeholder.
-  let position = 0
-  return text.replace(/`[^`]*`|\?/g, (part) => (part === '?' ? literal(values[position++]) : part))
 }
 
 /** Without autocommit every session is in one, and a lock sees that itself. */

@@ -1,5 +1,5 @@
 import { parameter, raw, sql, type Sql } from './sql'
-import { COLUMN, type Column } from './results'
+import { COLUMN, hexOf, type Column } from './results'
 import type { Identifiers, TableSql } from './names'
 
 /** How one database writes the times and strings of a lock. */
@@ -112,7 +112,7 @@ export function as(dialect: Expressions, column: Column | `${Column}_hex`): Sql 
 /** Reads a string of a row, for `readText`. */
 export function textAs(dialect: Expressions, text: Sql, column: Column): Sql {
   return dialect.hex
-    ? sql`${dialect.hex(text)} ${as(dialect, `${column}_hex`)}`
+    ? sql`${dialect.hex(text)} ${as(dialect, hexOf(column))}`
     : sql`${text} ${as(dialect, column)}`
 }
 

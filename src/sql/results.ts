@@ -30,13 +30,17 @@ export type Column = (typeof COLUMN)[keyof typeof COLUMN]
 
 type Row = Readonly<Record<string, unknown>>
 
+/** The column that contains a string as hexadecimal digits. */
+export function hexOf<Name extends Column>(column: Name): `${Name}_hex` {
+  return `${column}_hex`
+}
+
 /** Reads a column that was selected with `textAs`; `undefined` if the row has no string there. */
 export function readText(row: Row, column: Column): string | undefined {
-  const inHex = `${column}_hex`
-  const hex = row[inHex] ?? undefined
+  const hex = row[hexOf(column)] ?? undefined
   if (hex !== undefined) {
     if (typeof hex === 'string' && /^([\da-f]{2})*$/i.test(hex)) return Buffer.from(hex, 'hex').toString()
-    throw unknown(inHex, hex)
+    throw unknown(hexOf(column), hex)
   }
   const text = row[column] ?? undefined
   if (text === undefined || typeof text === 'string') return text

@@ -84,7 +84,7 @@ const MYSQL: DriverBelow = {
     open: ({ mysql = {}, pool, poolCluster }) =>
       mysql2.openMySqlConnection(mysql, pool ?? poolCluster?._nodes?.MASTER?.pool),
     isConnection: mysql2.isMySqlConnection,
-    run: (connection, _, ...statement) => mysql2.runOnMySql(connection, ...statement),
+    run: mysql2.runOnMySql,
   },
   // Aurora's Data API has no connection, and binds the values itself.
   written: (text, values, connection) =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { drivers } from '../../src/drivers/drivers'
 import { sqlClient, type RunStatement } from '../../src/drivers/sql-client'
-import { isNotPrepared } from '../../src/drivers/pg'
+import { isNotPrepared } from '../../src/drivers/statement-names'
 import { DriverError, type StatementResult } from '../../src/sql/session'
 import { parameter, sql } from '../../src/sql/sql'
 import { senderOf } from '../statement-sender'
@@ -106,6 +106,7 @@ it.each([
   // PgBouncer and pg.
   [true, { severity: 'ERROR', code: '08P01', message: 'prepared statement did not exist' }],
   [true, { message: 'Prepared statements must be unique' }],
+  ...[1243, 1295, 1461, 1615].map((errno) => [true, { errno }] as const),
   [false, { severity: 'ERROR', code: '0A000', message: 'prepared statement', routine: 'another' }],
   [false, { severity: 'ERROR', code: '08P01', message: 'unexpected message type' }],
   [false, { severity: 'ERROR', code: '40001', message: 'prepared statement' }],

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm'
-import { beforeEach, expect, it } from '@jest/globals'
+import { beforeEach, expect, it, jest } from '@jest/globals'
+import { MOST_PREPARED } from '../../src/drivers/statement-names'
 import { drivers } from '../../src/drivers/drivers'
 import { sqlClient } from '../../src/drivers/sql-client'
 import { dialects } from '../../src/sql/dialects'
@@ -15,7 +16,7 @@ import { observeLockTable } from '../conformance/lock-table-observer'
 
 const backends = availableBackends().filter(({ name }) => name === 'mariadb' || name === 'mysql')
 
-describeBackends(backends)('the statements on $name', (backend) => {
+describeBackends(backends)('prepared statements on $name', (backend) => {
   let observer: DataSource
   let dataSource: DataSource
 
@@ -25,23 +26,75 @@ describeBackends(backends)('the statements on $name', (backend) => {
     dataSource = await opened.connect({ poolSize: 1 })
   })
 
-  it('are one request each on a new connection, whatever a name contains and the session reads', async () => {
-    const counted = async (status: string): Promise<number> => {
-      const [row] = await dataSource.query<{ Value: string }[]>(`show session status like '${status}'`)
-      return Number(row?.Value)
+  const counted = async (status: string): Promise<number> => {
+    const [row] = await dataSource.query<{ Value: string }[]>(`show session status like '${status}'`)
+    return Number(row?.Value)
+  }
+  const executeOfApp = async (): Promise<void> => {
+    const queryRunner = dataSource.createQueryRunner()
+    const connection = (await queryRunner.connect()) as {
+      promise(): { execute(text: string): Promise<unknown> }
     }
+    await connection.promise().execute('select 1')
+    await queryRunner.release()
+  }
+
+  it("are limited for each connection: locks are sent unprepared beyond that, and the app's own stay", async () => {
     await dataSource.query("set sql_mode = concat(@@sql_mode, ',NO_BACKSLASH_ESCAPES')")
-    const prepared = await counted('Com_stmt_prepare')
-    for (const name of ['job', `it's \\' ä 锁`]) {
-      const tableName = `table_${name.length}`
-      // The driver takes a question mark for a hole where it writes values.
-      const columnNames = { lockedBy: 'by?' }
+    await executeOfApp()
+    for (let tenant = 0; tenant < 20; tenant++) {
+      // A name with a quote is a literal, so its statements are not prepared.
+      const name = tenant % 2 === 0 ? 'job' : `it's \\' ä 锁`
+      const tableName = `tenant_${tenant}`
+      // The driver takes a question mark for a hole where it writes literals.
+      const columnNames = { lockedBy: tenant < 19 ? 'locked_by' : 'by?' }
       const table = observeLockTable(observer, backend.dialect, { tableName, columnNames })
       await table.createTable()
       const provider = typeOrmLockProvider(dataSource, { tableName, columnNames, ownConnections: 0 })
       await everyQuestion(provider, table, name)
     }
-    expect(await counted('Com_stmt_prepare')).toBe(prepared)
+    await executeOfApp()
+    expect((await counted('Com_stmt_prepare')) - (await counted('Com_stmt_close'))).toBe(MOST_PREPARED + 1)
+  })
+
+  interface Connection {
+    execute: (statement: unknown, values: unknown[], done: unknown) => unknown
+    query(text: string, done: unknown): unknown
+    readonly _statements: { values(): Iterable<{ close(): void }> }
+  }
+  const refuse = "signal sqlstate 'HY000' set mysql_errno = 1461, message_text = 'refused'"
+
+  it.each<[string, (connection: Connection) => void]>([
+    [
+      'that the server has forgotten',
+      (connection) => {
+        for (const statement of connection._statements.values()) statement.close()
+      },
+    ],
+    [
+      'that are too many for the server',
+      (connection) => {
+        connection.execute = (_statement, _values, done) => connection.query(refuse, done)
+      },
+    ],
+  ])('%s are sent unprepared, with one warning', async (_, breakAll) => {
+    await observeLockTable(observer, backend.dialect).createTable()
+    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
+    const provider = typeOrmLockProvider(dataSource, { ownConnections: 0 })
+    const job = { name: 'job', lockAtMostFor: '10m' }
+    const lock = await provider.lock(job)
+    await lock?.extend('20m')
+    const queryRunner = dataSource.createQueryRunner()
+    breakAll((await queryRunner.connect()) as Connection)
+    await queryRunner.release()
+    await lock?.extend('30m')
+    expect(await provider.lock(job)).toBeUndefined()
+    await lock?.unlock()
+    await (await provider.lock(job))?.unlock()
+    expect(warning.mock.calls.map(([text]) => text)).toEqual([
+      expect.stringMatching(/ unprepared from now on, because one could not be prepared: /),
+    ])
+    warning.mockRestore()
   })
 
   it.each([
