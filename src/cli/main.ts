@@ -12,7 +12,15 @@ import { COMMAND, oneLine, warn } from './output'
 import { addSqlCommand } from './sql-command'
 import { addWebCommand } from './web-command'
 
-const EXIT_STATUS = `
+const EXAMPLES = `
+Examples:
+  $ shedlock-orm init       writes the migration into your project
+  $ shedlock-orm sql postgres --out migrations/V7__shedlock.sql
+  $ shedlock-orm list --url postgres://app@localhost/app
+  $ shedlock-orm pause nightly-report --duration 8h --reason "migration of the archive"
+  $ shedlock-orm exec nightly-report --lock-at-most-for 10m -- ./report.sh --all
+  $ shedlock-orm doctor     with DATABASE_URL set; run it before each deploy
+
 Exit status:
   0  all is well
   1  the answer is no: doctor found an error; a lock does not exist, is
@@ -32,7 +40,7 @@ async function main(): Promise<void> {
       'Writes the migration of the lock table, checks the table, and operates its locks. Never prints passwords.',
     )
     .version(process.env['SHEDLOCK_VERSION'] ?? '')
-    .addHelpText('after', EXIT_STATUS)
+    .addHelpText('after', EXAMPLES)
     .exitOverride()
     .configureOutput({
       // The message repeats a mistyped option, which may contain a password.
