@@ -14,13 +14,14 @@ const send = executor.wrap(
 async function main(): Promise<void> {
   await dataSource.initialize()
   const job = new Cron('*/2 * * * * *', send)
-  process.once('SIGTERM', () => {
+  const shutdown = async (): Promise<void> => {
     job.stop()
-    void executor.shutdown().then(() => dataSource.destroy())
-  })
-  process.on('SIGTERM', () => {
-    // npm and watchers send a second signal, which must not end the shutdown.
-  })
+    await executor.shutdown()
+    await dataSource.destroy()
+  }
+  let ended: Promise<void> | undefined
+  // npm and watchers send a second signal, which must not end the shutdown.
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= shutdown()))
   console.log('ready')
 }
 

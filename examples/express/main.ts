@@ -29,10 +29,9 @@ async function main(): Promise<void> {
   const server = app.listen(Number(process.env['PORT'] ?? 3000), () => {
     console.log(`ready ${(server.address() as AddressInfo).port}`)
   })
-  process.once('SIGTERM', () => void shutdown(server))
-  process.on('SIGTERM', () => {
-    // npm and watchers send a second signal, which must not end the shutdown.
-  })
+  let ended: Promise<void> | undefined
+  // npm and watchers send a second signal, which must not end the shutdown.
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= shutdown(server)))
 }
 
 void main()

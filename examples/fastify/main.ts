@@ -25,10 +25,9 @@ server.addHook('preClose', async () => {
 })
 server.addHook('onClose', () => dataSource.destroy())
 
-process.once('SIGTERM', () => void server.close())
-process.on('SIGTERM', () => {
-  // npm and watchers send a second signal, which must not end the shutdown.
-})
+let ended: Promise<void> | undefined
+// npm and watchers send a second signal, which must not end the shutdown.
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= server.close()))
 void server.listen({ port: Number(process.env['PORT'] ?? 3000) }).then(() => {
   console.log('ready')
 })

@@ -24,8 +24,7 @@ async function shutdown(): Promise<void> {
   await dataSource.destroy()
 }
 
-process.once('SIGTERM', () => void shutdown())
-process.on('SIGTERM', () => {
-  // npm and watchers send a second signal, which must not end the shutdown.
-})
+let ended: Promise<void> | undefined
+// npm and watchers send a second signal, which must not end the shutdown.
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= shutdown()))
 void main()
