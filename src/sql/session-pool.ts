@@ -165,10 +165,10 @@ export class SessionPool {
     const unusable = precedence === 'acquisition' ? client.unusable?.() : undefined
     if (unusable) throw unusable
     const source = client.source?.()
+    // A process that stood still has not closed them in time.
+    this.closeIdle()
     for (let idle = this.#takeIdle(turn, source); idle; idle = this.#takeIdle(turn, source)) {
-      // A process that stood still may find its connections dead. What is not an acquisition can be repeated, so it uses the one that stayed.
-      const isFresh = time.now() - idle.since <= IDLE
-      if ((isFresh || precedence !== 'acquisition') && (await idle.wake?.()) !== false) return idle
+      if ((precedence !== 'acquisition' || idle.isFresh) && (await idle.wake?.()) !== false) return idle
       void idle.close()
     }
     let why: unknown = new DriverError(undefined, 'timeout: all connections of the locks are in use', false)
@@ -199,11 +199,15 @@ export class SessionPool {
     return client.keepsOne ? new PooledSession(session, false, source, this.#giveBack, this.#closed) : session
   }
 
-  /** Takes the session that was used last, and leads where the client leads now, or led before it was ended. */
+  /**
+   * Takes the session that was used last, and leads where the client leads now, or led before it was ended. One that stayed with a held
+   * lock may be dead by now: an acquisition, which cannot be repeated, leaves it to what can, if it can open another one.
+   */
   #takeIdle({ client, most, precedence }: Turn, source: unknown): PooledSession | undefined {
     for (let index = this.#idle.length - 1; index >= 0; index--) {
       const idle = this.#idle[index]
       if (!idle || (idle.isOwn && most === 0)) continue
+      if (precedence === 'acquisition' && !idle.isFresh && this.#connections < most) continue
       const isOfClient =
         idle.source === source || (precedence !== 'acquisition' && client.unusable?.() !== undefined)
       if (isOfClient) return this.#idle.splice(index, 1)[0]
@@ -304,6 +308,10 @@ class PooledSession implements SqlSession {
     this.execute = session.execute.bind(session)
     this.wake = session.wake?.bind(session)
     this.end = session.end && (() => this.#leave(session.end))
+  }
+
+  get isFresh(): boolean {
+    return time.now() - this.since <= IDLE
   }
 
   release(): void {

@@ -269,6 +269,33 @@ describe('the connections of the locks', () => {
     await settle(provider.drain())
   })
 
+  it('keep the one of a held lock beside other locks, also when the server is full and the pool is silent', async () => {
+    const held = await settle(provider.lock(job()))
+    await jest.advanceTimersByTimeAsync(10 * SECOND)
+    await settle(lockAndRelease('other'))
+    await jest.advanceTimersByTimeAsync(10 * SECOND)
+    const connect = driver.connect.bind(driver)
+    driver.connect = () => new Promise(() => undefined)
+    driver.opening = () => Promise.reject(new DriverError('53300', 'no room', false))
+    await settle(expect(provider.lock(job('third'))).rejects.toEqual(lockError('TIMEOUT')), LIMIT)
+    const { opened } = driver
+    await settle(Promise.resolve(held?.extend('2h')))
+    expect(driver.opened).toBe(opened)
+    await settle(Promise.resolve(held?.unlock()))
+    driver.connect = connect
+    await settle(provider.drain())
+  })
+
+  it('open a new one beside a held lock, if one is all that they may have', async () => {
+    provider = create({ ownConnections: 1 })
+    const held = await settle(provider.lock(job()))
+    await jest.advanceTimersByTimeAsync(10 * SECOND)
+    await settle(lockAndRelease('other'))
+    expect(driver).toMatchObject({ opened: 2, borrowed: 0, most: 1 })
+    await settle(Promise.resolve(held?.unlock()))
+    await settle(provider.drain())
+  })
+
   it('release a lock after the client was ended, which acquires none any more', async () => {
     const lock = await settle(provider.lock(job()))
     driver.unusable = () => new LockError('INVALID_CLIENT', 'destroyed')
