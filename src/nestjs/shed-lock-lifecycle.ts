@@ -169,7 +169,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   /** Checks a method's configuration with the defaults of the module, and schedules its run to catch up. */
   #check(method: LockedMethod, isStatic: boolean): void {
     const { configuration, cron, title, hasSlots, run } = method
-    const { provider, slot: _, catchUp, untilSucceeded, ...others } = configuration
+    const { provider, slot: ownSlot, catchUp, untilSucceeded, ...others } = configuration
     const { name } = others
     const fixedName = typeof name === 'string' ? name : undefined
     const option = untilSucceeded ? 'untilSucceeded' : catchUp !== undefined ? 'catchUp' : undefined
@@ -183,7 +183,10 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     this.executors.get(provider).wrap({ ...others, untilSucceeded, slot }, () => undefined)
     if (isStatic && fixedName !== undefined) {
       this.#refuseSharedName(method, fixedName)
-      this.executors.jobs[fixedName] = { due: cron && this.executors.slots?.dueOf(cron), run }
+      this.executors.jobs[fixedName] = {
+        due: ownSlot ? undefined : cron && this.executors.slots?.dueOf(cron),
+        run,
+      }
     }
     if (catchUp === undefined) return
     const limits = { atMost: aDuration(catchUp, 'catchUp'), signal: this.#shutdown.signal }

@@ -36,6 +36,7 @@ class Jobs {
     return 'ran'
   }
 
+  @Cron('0 3 * * *')
   @SchedulerLock({ name: 'own', lockAtMostFor: '1m', slot: (due: number) => due })
   own(due: number): string {
     return due > 0 ? 'ran' : 'early'
@@ -68,6 +69,8 @@ describe('@SchedulerLock beside @Cron, with cronTime', () => {
     expect(Object.keys(jobs)).toEqual(['inside', 'by hand too', 'own', 'interval'])
     const { due, run } = parseJob(jobs['inside'] ?? {}, 'inside')
     expect(due?.next(Date.UTC(2026, 0, 1, 0, 1))).toBe(Date.UTC(2026, 0, 1, 0, 15))
+    // Each of its calls has the slot that its function returns, so nobody knows which one is missing.
+    expect(parseJob(jobs['own'] ?? {}, 'own').due).toBeUndefined()
     expect(parseJob(jobs['interval'] ?? {}, 'interval').due).toBeUndefined()
     const byHand = await runNow(() => run?.({ user: 'ann', reason: 'r' }))
     expect(byHand).toEqual({ executed: true, value: 'ran' })
