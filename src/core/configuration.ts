@@ -68,13 +68,6 @@ export function parseLockConfiguration(configuration: LockConfiguration): LockRe
   return lockRequest(parseOptions(configuration, LOCK_OPTIONS, 'lock configuration', nameOf(configuration)))
 }
 
-/** No request at all, as the compiler says in `lockRequest`, if an option is in no part of it. */
-type Complete<Request> = [
-  Exclude<keyof TaskConfiguration, keyof LockRequest | keyof CheckedLockConfiguration>,
-] extends [never]
-  ? Request
-  : never
-
 /**
  * Checks the options that depend on each other.
  *
@@ -91,7 +84,8 @@ export function lockRequest({
   keepAlive,
   signal,
   onSkip,
-}: ParsedOptions<TaskConfiguration, typeof TASK_OPTIONS>): Complete<LockRequest> {
+  ...others
+}: ParsedOptions<TaskConfiguration, typeof TASK_OPTIONS>): LockRequest {
   if (lockAtMostFor === undefined) {
     throw configurationError(
       `Lock '${name}' has no lockAtMostFor – set it, for example to '10m', in its configuration or as defaultLockAtMostFor.`,
@@ -111,7 +105,9 @@ export function lockRequest({
     ...(slot !== undefined && { slot: untilSucceeded ? slot - (slot % RETRY_STEPS) : slot }),
     ...(untilSucceeded && { untilSucceeded: true as const }),
   }
-  return { configuration: Object.freeze(configuration), wait, keepAlive, signal, onSkip }
+  // There are none, or this does not compile: an option that is left out above would be dropped silently.
+  const none: Record<string, never> = others
+  return { configuration: Object.freeze(configuration), wait, keepAlive, signal, onSkip, ...none }
 }
 
 export const TASK_OPTIONS = {
