@@ -44,7 +44,7 @@ export function withAdvice(jobs: readonly JobView[], last = ''): string {
 }
 
 /** The state of a job, why, and by whom. */
-function sentence(job: JobView): string {
+export function sentence(job: JobView): string {
   const [reason, who] = [why(job), owner(job)]
   return `${job.state}${reason && `${reason.startsWith('for ') ? ' ' : ', '}${reason}`}${who && ` (${who})`}`
 }

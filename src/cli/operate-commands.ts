@@ -2,10 +2,11 @@ import { once } from 'node:events'
 import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
+import { parseWait, poll } from '../core/internal'
 import { jobView, wasAcquired, type LockRecord, type SqlLockProvider } from '../sql/internal'
 import { refusal, wrongUsage } from './command-error'
 import { announce, onDatabase } from './connect'
-import { details, existingLock, forJson, holding } from './describe-lock'
+import { details, existingLock, forJson, holding, sentence } from './describe-lock'
 import type { ConnectionOption, Flags, OptionName } from './options'
 import { commandOn, print, printJson, warn } from './output'
 
@@ -27,10 +28,18 @@ export function addOperateCommands(program: Command): void {
     )
   changes(pause, ['duration', 'reason', 'pausedBy', 'wait'], async (name, flags, provider, show) => {
     const { pausedBy = whoAmI(), duration, reason, wait } = flags
-    const paused = await provider.table.pause(name, { duration, reason, pausedBy, wait })
+    let before: LockRecord | undefined
+    const attempt = async (): Promise<boolean> => {
+      before = await provider.table.find(name)
+      // Otherwise a run that ends after this reading would be overwritten unread.
+      if (wait !== undefined && before?.held) return false
+      return provider.table.pause(name, { duration, reason, pausedBy })
+    }
+    const paused = await poll(attempt, Boolean, parseWait(wait ?? 0, 'wait'))
     const lock = await existingLock(provider, name)
     if (!paused) throw refusal(`${holding(lock)} – it was not paused.${advice(lock)}`)
     show(lock)
+    if (before) warn(`Before the pause: ${sentence(jobView(name, before))}`)
     if (!wasAcquired(lock)) warn(`Lock '${lock.name}' has never been acquired – check the name of the job.`)
   })
 

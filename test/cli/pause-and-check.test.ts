@@ -164,6 +164,28 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     expect(await isPaused()).toBe(true)
   })
 
+  it('prints how the last run ended, which the pause overwrites', async () => {
+    const { dataSource, provider, run, start } = await openCli(backend)
+    const pause = ['pause', 'job', '--duration', '8h', '--reason', 'migration']
+    const error = Object.assign(new Error('hunter2'), { code: 'ECONNREFUSED' })
+    await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome: 'failed', error })
+    expect((await run(...pause)).stderr).toMatch(
+      /\nshedlock-orm: Before the pause: failed, \d+m?s ago: ECONNREFUSED \(host-1\/42\)\n$/,
+    )
+    await run('resume', 'job')
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    const { ended, said } = start(...pause, '--wait', '1m')
+    await eventually(() => expect(said('stderr')).toContain('table'))
+    await lock?.unlock({ outcome: 'succeeded' })
+    expect(await ended).toEqual([0, null])
+    expect(said('stderr')).toMatch(/Before the pause: idle, succeeded \d+m?s ago \(host-1\/42\)\n$/)
+    await run('resume', 'job')
+    await dataSource.query("update shedlock set locked_by = 'java-host'")
+    expect((await run(...pause)).stderr).toMatch(
+      /Before the pause: idle, acquired \d+m?s ago \(java-host\)\n$/,
+    )
+  })
+
   it('waits for the lock, and does once what succeeded', async () => {
     const { provider, run, start } = await openCli(backend)
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m', slot: 5_000 })
