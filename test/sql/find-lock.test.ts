@@ -59,6 +59,22 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
     },
   )
 
+  itIf(backend.dialect === 'postgres', 'SQL in the runbook')(
+    'the SQL of the runbook pauses a lock that is free, and no other',
+    async () => {
+      await provider.table.create()
+      const [, update = ''] = /```sql\n(update .*?);\n```/s.exec(read(RUNBOOK)) ?? []
+      const lock = await provider.lock({ name: 'report', lockAtMostFor: '1h' })
+      await dataSource.query(update)
+      expect(await provider.table.find('report')).toMatchObject({ held: true, paused: false })
+      await lock?.unlock()
+      await dataSource.query(update)
+      expect(await provider.table.find('report')).toMatchObject({ paused: true })
+      expect(await provider.lock({ name: 'report', lockAtMostFor: '1h' })).toBeUndefined()
+      expect(await provider.table.resume('report')).toBe(true)
+    },
+  )
+
   it('reads the whole table only for all locks, and one lock after another to see whether they are overdue', async () => {
     await provider.table.create()
     await provider.table.pause('job-0', { duration: '1h', reason: 'r' })
