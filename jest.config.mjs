@@ -41,6 +41,8 @@ export default {
   transformIgnorePatterns: [`/node_modules/(?!${ES_MODULES_ONLY.join('|')})`],
   // Microtasks are real while time is not.
   fakeTimers: { doNotFake: ['nextTick', 'queueMicrotask'] },
+  // What a test spies on is itself again in the next one.
+  restoreMocks: true,
   // Ten seconds, unless this file says why a test needs longer.
   setupFilesAfterEnv: ['<rootDir>/test/jest/time-limits.ts'],
   // Most of the time is spent waiting, for leases to end: in several files, and in several tests of one.

@@ -1,8 +1,8 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { lockProviderSuite } from '../../src/testing/lock-provider-suite'
-import { afterTest } from '../after-test'
 import { registerConcurrently } from './register'
+import { startVirtualTime } from '../core/virtual-time'
 
 describe('InMemoryLockProvider', () => {
   const provider = new InMemoryLockProvider()
@@ -13,8 +13,7 @@ describe('InMemoryLockProvider', () => {
 
   it('keeps held locks, slots and tokens, however many names come after them', async () => {
     // Several acquisitions in one millisecond get tokens that are ahead of the clock.
-    jest.useFakeTimers()
-    afterTest(() => jest.useRealTimers())
+    startVirtualTime()
     const storage = new InMemoryLockProvider()
     const lockAtMostFor = '1h'
     const use = async (name: string): Promise<number> => {

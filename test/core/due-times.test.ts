@@ -5,6 +5,7 @@ import { describe, expect, it, jest } from '@jest/globals'
 import type { NodeCronContextLike, slotOf } from '../../src/core/cron'
 import { isInTheWay, missedAt, parseJob, type Due, type Job } from '../../src/core/jobs'
 import { afterTest } from '../after-test'
+import { startVirtualTime } from './virtual-time'
 
 const at = (text: string): Date => new Date(`2026-11-27T${text}Z`)
 const ms = (text: string): number => at(text).getTime()
@@ -84,8 +85,7 @@ describe('a due time is missed', () => {
   })
 
   it('of a lock that was never acquired only if this process saw it', () => {
-    jest.useFakeTimers({ now: at('10:30:00') })
-    afterTest(() => jest.useRealTimers())
+    startVirtualTime({ now: at('10:30:00') })
     const job = parseJob({ due: (after) => hourly(after) }, 'job')
     expect(missedAt(job, undefined)).toBeUndefined()
     jest.advanceTimersByTime(32 * 60_000)

@@ -1,4 +1,4 @@
-import { afterEach, expect, it, jest } from '@jest/globals'
+import { expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { leaderElection, type LeaderElection } from '../../src/core/leader-election'
@@ -8,6 +8,7 @@ import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 import { providerOf } from './provider-of'
 import { promiseWithResolvers } from '../promise-with-resolvers'
+import { startVirtualTime } from './virtual-time'
 
 type Callbacks = Parameters<typeof leaderElection>[2]
 
@@ -23,10 +24,6 @@ function stand(provider: LockProvider, callbacks: Callbacks, lockAtMostFor = '1h
   afterTest(() => election.shutdown())
   return election
 }
-
-afterEach(() => {
-  jest.useRealTimers()
-})
 
 it('one process leads, and the next one only when it has stepped down and ended its work', async () => {
   const provider = new InMemoryLockProvider()
@@ -143,7 +140,7 @@ it('shutdown() aborts the signal at once, and work may reject with its reason', 
     onError: (error) => errors.push(error),
   })
   await eventually(() => expect(election.isLeader()).toBe(true))
-  jest.useFakeTimers()
+  startVirtualTime()
   expect(await election.shutdown()).toEqual([])
   expect(errors).toEqual([])
 })
@@ -152,7 +149,7 @@ it('shutdown() names the lock of work that does not end within its timeout', asy
   const work = promiseWithResolvers()
   const election = stand(new InMemoryLockProvider(), { onElected: () => work.promise })
   await eventually(() => expect(election.isLeader()).toBe(true))
-  jest.useFakeTimers()
+  startVirtualTime()
   const stopped = election.shutdown({ timeout: '3s' })
   await jest.advanceTimersByTimeAsync(3_000)
   expect(await stopped).toEqual(['leader'])
@@ -172,7 +169,7 @@ it.each([
   ['five seconds at most', '1h', undefined, 5_000],
   ['as long as a timer can for an interval that is longer', '1h', '30d', 2 ** 31 - 1],
 ])('a candidate waits %s before it tries again', async (_, lockAtMostFor, interval, pause) => {
-  jest.useFakeTimers()
+  startVirtualTime()
   let asked = 0
   // Without a pause, nothing else would ever have its turn.
   const provider = providerOf(() =>
@@ -214,7 +211,7 @@ it('an election without onElected is refused', () => {
 })
 
 it('an election keeps no timer after shutdown(), even if an attempt was under way', async () => {
-  jest.useFakeTimers()
+  startVirtualTime()
   const answer = promiseWithResolvers()
   const provider = providerOf(() =>
     answer.promise.then(() => Promise.reject(new LockError('TIMEOUT', 'no answer'))),

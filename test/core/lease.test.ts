@@ -77,7 +77,6 @@ describe('await using', () => {
     expect(warning.mock.calls).toEqual([
       [expect.objectContaining({ message, cause: world.provider.faults.unlock })],
     ])
-    warning.mockRestore()
     // The lease of the storage's own lock.
     await jest.advanceTimersByTimeAsync(600_000)
   })

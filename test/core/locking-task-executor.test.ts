@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
@@ -7,6 +7,7 @@ import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { useFaultyExecutor } from './faulty-executor'
 import { providerOf } from './provider-of'
+import { startVirtualTime } from './virtual-time'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 const other = { name: 'other', lockAtMostFor: '10m' }
@@ -19,10 +20,6 @@ function elsewhere(): InMemoryLockProvider {
 }
 
 const world = useFaultyExecutor()
-
-afterEach(() => {
-  jest.useRealTimers()
-})
 
 describe('a task', () => {
   it.each([
@@ -109,7 +106,6 @@ describe('a failed unlock', () => {
       expect(await silent.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
       const message = `Lock 'job' could not be released yet; it expires at the end of its lease at the latest: ${warned}`
       expect(warning.mock.calls).toEqual([[expect.objectContaining({ lockName: 'job', message })]])
-      warning.mockRestore()
     },
   )
 
@@ -124,7 +120,6 @@ describe('a failed unlock', () => {
       [expect.objectContaining({ cause: world.provider.faults.unlock })],
       [text],
     ])
-    warning.mockRestore()
   })
 })
 
@@ -161,7 +156,7 @@ describe('a task inside a task', () => {
   })
 
   it('acquires the lock again if the outer lease is over', async () => {
-    jest.useFakeTimers()
+    startVirtualTime()
     await world.executor.executeWithLock({ name: 'job', lockAtMostFor: 100 }, async () => {
       jest.advanceTimersByTime(100)
       const successor = await world.storage.lock(job)

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { leaderElection } from '../../src/core/leader-election'
@@ -8,6 +8,7 @@ import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { lockError } from '../lock-error'
 import { FaultyLockProvider } from './faulty-lock-provider'
 import { providerOf } from './provider-of'
+import { useVirtualTime } from './virtual-time'
 
 const UNRELEASED =
   "LockError: Lock 'job' could not be released yet; it expires at the end of its lease at the latest: the database is away"
@@ -19,17 +20,11 @@ const outlived = expect.stringMatching(
 let storage: InMemoryLockProvider
 let warnings: unknown[]
 
+useVirtualTime()
 beforeEach(() => {
-  jest.useFakeTimers()
   storage = new InMemoryLockProvider()
   warnings = []
   jest.spyOn(process, 'emitWarning').mockImplementation((warning) => void warnings.push(String(warning)))
-})
-
-afterEach(() => {
-  expect(jest.getTimerCount()).toBe(0)
-  jest.restoreAllMocks()
-  jest.useRealTimers()
 })
 
 function run(task: () => unknown, ...listeners: LockingTaskExecutorListener[]): Promise<unknown> {

@@ -4,7 +4,6 @@ import { expect, it, jest } from '@jest/globals'
 import { parseLockConfiguration } from '../../src/core/configuration'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
-import { afterTest } from '../after-test'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
 const RUNS = 300
@@ -60,7 +59,6 @@ it('memory does not keep locks that have expired', async () => {
   let now = 0
   // The token of a lock that was acquired in this millisecond would be kept.
   jest.spyOn(Date, 'now').mockImplementation(() => now)
-  afterTest(() => jest.restoreAllMocks())
   const provider = new InMemoryLockProvider({ now: () => now })
   const leases: WeakRef<object>[] = []
   for (let index = 0; index < RUNS; index++) {

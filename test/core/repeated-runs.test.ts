@@ -1,18 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { LockingTaskExecutor, type LockingTaskExecutorOptions } from '../../src/core/locking-task-executor'
 
-const warning = jest.spyOn(process, 'emitWarning')
+let warning: jest.SpiedFunction<typeof process.emitWarning>
 let count = 0
 /** A name that was not warned of yet: this happens once in a process. */
 let name: string
 
 beforeEach(() => {
   name = `job-${count++}`
-  warning.mockReturnValue()
-})
-afterEach(() => {
-  warning.mockReset()
+  warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
 })
 
 const executorWith = (options?: LockingTaskExecutorOptions): LockingTaskExecutor =>

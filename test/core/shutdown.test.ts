@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import type { LockProvider } from '../../src/core/lock-provider'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
@@ -10,14 +10,11 @@ import { recorder } from './recorder'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 import { useFaultyExecutor } from './faulty-executor'
+import { startVirtualTime } from './virtual-time'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 
 const world = useFaultyExecutor()
-
-afterEach(() => {
-  jest.useRealTimers()
-})
 
 const locked = () => eventually(() => expect(world.storage.isLocked('job')).toBe(true))
 
@@ -43,7 +40,7 @@ describe('shutdown', () => {
     [{ timeout: '30s', abortAfter: '30s' }, 30_000],
     [{ abortAfter: 0 }, 0],
   ])('%j aborts the signals after %i ms', async (options, abortAfter) => {
-    jest.useFakeTimers()
+    startVirtualTime()
     let aborted: AbortSignal | undefined
     const gate = promiseWithResolvers()
     const run = world.executor.executeWithLock(job, ({ signal }) => {
@@ -192,7 +189,6 @@ describe('shutdown', () => {
     await shutdown
     expect(await run).toEqual({ executed: false, reason: 'shutdown' })
     expect(warning).toHaveBeenCalledTimes(1)
-    warning.mockRestore()
   })
 
   it('tolerates a task or a database that fails meanwhile', async () => {

@@ -1,7 +1,8 @@
 import os from 'node:os'
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import { beforeEach, expect, it, jest } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { startVirtualTime } from './virtual-time'
 
 const HOUR = 3_600_000
 const LEASE = 600_000
@@ -15,12 +16,7 @@ beforeEach(() => {
   uptime = 1_000_000
   jest.spyOn(os, 'uptime').mockImplementation(() => uptime / 1_000)
   // So far from the clock of the test before that the jump between them is not ignored as a slew.
-  jest.useFakeTimers({ now: Date.UTC(year++) })
-})
-
-afterEach(() => {
-  jest.restoreAllMocks()
-  jest.useRealTimers()
+  startVirtualTime({ now: Date.UTC(year++) })
 })
 
 /** The wall clock and the uptime jump ahead. The monotonic clock stands still meanwhile. */
@@ -96,12 +92,11 @@ it.each([
   const { now } = Date
   // The first look at the clock only shows that it has jumped.
   let left = 1 + interruptions
-  const readings = jest.spyOn(Date, 'now').mockImplementation(() => {
+  jest.spyOn(Date, 'now').mockImplementation(() => {
     const read = now()
     if (left-- > 0) jest.advanceTimersByTime(10)
     return read
   })
   expect(lock?.remaining()).toBe(remaining)
-  readings.mockRestore()
   expect(lock?.remaining()).toBe(0)
 })

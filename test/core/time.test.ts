@@ -1,17 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { inTime, sleep, time, whenAborted, whenOver } from '../../src/core/time'
+import { startVirtualTime } from './virtual-time'
 
 const HOUR = 3_600_000
 const nothing = (): void => undefined
 
-beforeEach(() => {
-  jest.useFakeTimers()
-})
-
-afterEach(() => {
-  jest.restoreAllMocks()
-  jest.useRealTimers()
-})
+beforeEach(() => startVirtualTime())
 
 describe('a timer', () => {
   const { signal } = new AbortController()

@@ -1,20 +1,16 @@
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import { beforeEach, expect, it, jest } from '@jest/globals'
 import { LockError, type LockErrorCode } from '../../src/core/errors'
 import { untilAnswered } from '../../src/core/until-answered'
+import { useVirtualTime } from './virtual-time'
 
 const MINUTE = 60_000
 
+useVirtualTime({ now: 0 })
+
 let attempts: number[]
 beforeEach(() => {
-  jest.useFakeTimers({ now: 0 })
   jest.spyOn(Math, 'random').mockReturnValue(1)
   attempts = []
-})
-
-afterEach(() => {
-  expect(jest.getTimerCount()).toBe(0)
-  jest.restoreAllMocks()
-  jest.useRealTimers()
 })
 
 /** An attempt that fails the first times. */

@@ -4,12 +4,11 @@ import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { Lease, sleep } from '../../src/core/time'
-import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { useFaultyExecutor } from './faulty-executor'
 import { providerOf } from './provider-of'
-import { useVirtualTime } from './virtual-time'
+import { startVirtualTime, useVirtualTime } from './virtual-time'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 
@@ -96,8 +95,7 @@ describe('waiting', () => {
   }, 10_000)
 
   it('ends at once when its signal aborts during an attempt', async () => {
-    jest.useFakeTimers()
-    afterTest(() => jest.useRealTimers())
+    startVirtualTime()
     const answer = promiseWithResolvers()
     const slow = providerOf(() => answer.promise.then(() => ({ reason: 'held' })))
     const { signal, ...controller } = abortable()
@@ -163,6 +161,5 @@ describe('the signal of a configuration', () => {
     expect(provider.isLocked('job')).toBe(false)
     expect(getEventListeners(signal, 'abort')).toEqual([])
     expect(any).not.toHaveBeenCalled()
-    any.mockRestore()
   })
 })

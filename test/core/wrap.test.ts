@@ -113,7 +113,6 @@ describe('onError', () => {
     const wrapped = world.executor.wrap({ ...job, onError }, () => Promise.reject(new Error('business')))
     await expect(wrapped()).resolves.toBeUndefined()
     expect(warning.mock.calls).toEqual([[expect.objectContaining({ message: 'handler' })]])
-    warning.mockRestore()
   })
 })
 

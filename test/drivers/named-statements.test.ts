@@ -19,11 +19,11 @@ const job = { name: 'job', lockAtMostFor: '10m' }
 const REFUSED = expect.stringMatching(
   /shedlock-orm sends its statements unprepared from now on, because one could not be prepared: /,
 )
-const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+let warn: jest.SpiedFunction<typeof process.emitWarning>
 const warnings = () => warn.mock.calls.map(([warning]) => warning)
 
 beforeEach(() => {
-  warn.mockClear()
+  warn = jest.spyOn(process, 'emitWarning').mockReturnValue()
 })
 
 const clients = everyClient().filter(({ backend, orm }) => backend === 'postgres' && orm === 'TypeORM')

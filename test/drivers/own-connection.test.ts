@@ -1,14 +1,10 @@
 import { EventEmitter } from 'node:events'
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import { beforeEach, expect, it, jest } from '@jest/globals'
 import timers from 'node:timers/promises'
 import { opened, readSockets } from '../../src/drivers/own-connection'
+import { startVirtualTime } from '../core/virtual-time'
 
-beforeEach(() => {
-  jest.useFakeTimers()
-})
-afterEach(() => {
-  jest.useRealTimers()
-})
+beforeEach(() => startVirtualTime())
 
 it("a connection of the lock's own is given up if it, or a hook of the app, does not connect in time", async () => {
   const destroy = jest.fn()
@@ -30,5 +26,4 @@ it('a lock reads its sockets under the fake timers of a test runner, which stand
   const fake = jest.spyOn(timers, 'setImmediate').mockReturnValue(new Promise(() => undefined))
   await readSockets()
   expect(fake).not.toHaveBeenCalled()
-  fake.mockRestore()
 })

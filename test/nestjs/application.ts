@@ -40,11 +40,9 @@ export const startScheduler = (options: ShedLockModuleOptions, ...providers: Pro
 /** What Nest and the module log during the test, each line after its level. */
 export function loggedLines(): string[] {
   const lines: string[] = []
-  const spies = (['log', 'debug', 'warn', 'error'] as const).map((level) =>
+  for (const level of ['log', 'debug', 'warn', 'error'] as const)
     jest.spyOn(Logger.prototype, level).mockImplementation((message: unknown) => {
       lines.push(`${level} ${String(message).replace(/\d+ ms/, '0 ms')}`)
-    }),
-  )
-  afterTest(() => spies.forEach((spy) => spy.mockRestore()))
+    })
   return lines
 }

@@ -10,12 +10,12 @@ import { LockingTaskExecutors } from '../../src/nestjs/locking-task-executors'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { CronSlots } from '../../src/nestjs/cron-slot'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
-import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
 import { providerOf } from '../core/provider-of'
 import { eventually } from '../eventually'
 import { startScheduler, startWith } from './application'
 import { jobClass } from './job-class'
+import { startVirtualTime } from '../core/virtual-time'
 
 /** A class with such a method. */
 const jobWith = (...decorators: MethodDecorator[]) => jobClass(decorators, () => 'ran')
@@ -131,8 +131,10 @@ describe('@SchedulerLock with catchUp', () => {
       },
     ],
   ])('runs only what is not later than that: slots of %s', async (_, slot) => {
-    jest.useFakeTimers({ now: new Date(2027, 0, 1, 2), doNotFake: ['nextTick', 'setImmediate'] })
-    afterTest(() => jest.useRealTimers())
+    startVirtualTime({
+      now: new Date(2027, 0, 1, 2),
+      doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'],
+    })
     const ran: string[] = []
     class Jobs {
       readonly due = new Date(2027, 0, 1)
@@ -188,7 +190,6 @@ describe('@SchedulerLock with catchUp', () => {
 
   test('logs the error of a run, and no refusal', async () => {
     const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined)
-    afterTest(() => error.mockRestore())
     const storage = new InMemoryLockProvider()
     const asked: string[] = []
     const lockProvider = providerOf((configuration) => {

@@ -9,6 +9,7 @@ import { ShedLockLifecycle } from '../../src/nestjs/shed-lock-lifecycle'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { loggedLines, startScheduler } from './application'
+import { startVirtualTime } from '../core/virtual-time'
 
 let lines: string[]
 beforeEach(() => {
@@ -72,11 +73,10 @@ describe('The start says what stands in the way of a shutdown that waits for run
   const warnings = (): string[] => lines.filter((line) => line.startsWith('warn'))
 
   beforeEach(() => {
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] })
+    startVirtualTime({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
     const listeners = process.listeners('SIGTERM')
     process.removeAllListeners('SIGTERM')
     afterTest(() => {
-      jest.useRealTimers()
       process.removeAllListeners('SIGTERM')
       for (const listener of listeners) process.on('SIGTERM', listener)
     })

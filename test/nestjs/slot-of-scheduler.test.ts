@@ -6,7 +6,6 @@ import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { runNow } from '../../src/core/wrapped-task'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
-import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { startApplication } from './application'
 import { jobClass } from './job-class'
@@ -80,7 +79,6 @@ describe('the slot is that of the scheduler', () => {
     // Both call the original, but have no metadata.
     jest.spyOn(Jobs.prototype, 'named')
     jest.spyOn(jobs, 'nameless')
-    afterTest(() => jest.restoreAllMocks())
     await Promise.resolve(jobs.named())
     await Promise.resolve(jobs.nameless())
     expect(tried).toEqual(['01-01', '01-01'])

@@ -12,6 +12,7 @@ import { providerOf } from '../core/provider-of'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { loggedLines, startWith } from './application'
+import { startVirtualTime } from '../core/virtual-time'
 
 const NEVER = '0 0 31 2 *'
 
@@ -29,8 +30,7 @@ describe('Five seconds after its start the application checks its lock tables', 
   const faults = (): string[] => logged.filter((line) => line.startsWith('error'))
 
   beforeEach(() => {
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] })
-    afterTest(() => jest.useRealTimers())
+    startVirtualTime({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
   })
 
   const checked = async (...providers: SqlLockProvider[]): Promise<void> => {
@@ -121,8 +121,7 @@ describe('In production', () => {
   })
 
   test('it does for an application of a single instance', async () => {
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] })
-    afterTest(() => jest.useRealTimers())
+    startVirtualTime({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
     await startWith({ lockProvider: new InMemoryLockProvider(), allowInMemory: true })
     await jest.advanceTimersByTimeAsync(5_000)
     expect(places()).toEqual([`log Locks go to ${MEMORY}${ZONES}`])

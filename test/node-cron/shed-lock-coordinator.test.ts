@@ -1,5 +1,5 @@
 import cron, { type SkipReason } from 'node-cron'
-import { afterEach, describe, expect, jest, test } from '@jest/globals'
+import { describe, expect, jest, test } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import type { Skip } from '../../src/core/lock'
@@ -13,14 +13,11 @@ import { providerOf } from '../core/provider-of'
 import { recorder } from '../core/recorder'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
+import { startVirtualTime } from '../core/virtual-time'
 
 const MIDNIGHT = Date.parse('2026-11-20T00:00:00.000Z')
 const key = (second: number, task = 'report'): string =>
   `${task}:${new Date(MIDNIGHT + second * 1_000).toISOString()}`
-
-afterEach(() => {
-  jest.useRealTimers()
-})
 
 /** Locks in a table of its own. What each database does with a slot is in test/conformance. */
 const newProvider = async () => typeOrmLockProvider(await openMemory(migrated()))
@@ -77,7 +74,7 @@ describe('a coordinator', () => {
   })
 
   test('a run whose end node-cron does not report ends with its lock: a shutdown does not wait for it', async () => {
-    jest.useFakeTimers()
+    startVirtualTime()
     const { heard, listener } = recorder()
     const coordinator = shedLockCoordinator(new InMemoryLockProvider(), { listeners: [listener] })
     expect(await coordinator.shouldRun(key(0), 60_000)).toBe(true)
@@ -93,7 +90,7 @@ describe('a coordinator', () => {
   })
 
   test('a lock whose lease is over when its answer arrives is an error, and nothing runs', async () => {
-    jest.useFakeTimers()
+    startVirtualTime()
     const { heard, listener } = recorder()
     const storage = new InMemoryLockProvider()
     const slow = providerOf(async (configuration) => {

@@ -7,12 +7,12 @@ import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs/scheduler
 import { prismaLockProvider, shedlock, type ShedLockClient } from '../../src/prisma/prisma-lock-provider'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
-import { afterTest } from '../after-test'
 import { openMemory } from '../backends/open-database'
 import { FaultyLockProvider } from '../core/faulty-lock-provider'
 import { startWith } from '../nestjs/application'
 import { jobClass } from '../nestjs/job-class'
 import { prisma } from './prisma-client'
+import { startVirtualTime } from '../core/virtual-time'
 
 // The compiler compares the options that an entry point knows with its type, and refusals.test.ts shows that it refuses all others.
 // These tests show that it passes on the options that it knows.
@@ -58,8 +58,7 @@ describe.each(Object.entries(entryPoints))('%s', (_, run) => {
     const acquire = jest.spyOn(storage, 'acquire')
     const controller = new AbortController()
     const { signal } = controller
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
-    afterTest(() => jest.useRealTimers())
+    startVirtualTime({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
     const task = async (): Promise<void> => {
       await jest.advanceTimersByTimeAsync(60_000)
       expect(locks.calls).toContain('extend')
@@ -80,8 +79,7 @@ describe.each(Object.entries(entryPoints))('%s', (_, run) => {
     await storage.lock({ name: 'job', lockAtMostFor: '1h' })
     const locks = new FaultyLockProvider(storage)
     const [task, onSkip] = [jest.fn(), jest.fn()]
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
-    afterTest(() => jest.useRealTimers())
+    startVirtualTime({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
     const call = { isOver: false }
     const over = run({ lockAtMostFor: '1m', wait: { atMost: '3s', interval: '1s' }, onSkip }, task, locks)
     void over.finally(() => (call.isOver = true))

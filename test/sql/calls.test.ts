@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { type LockError, LockingTaskExecutor, time } from '../../src/core/internal'
 import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
-import { afterTest } from '../after-test'
 import type { Fault } from '../unreliable-client'
 import { expectFailure, HOUR, job, LIMIT, MINUTE, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
@@ -52,8 +51,7 @@ describe('A process that stood still for longer than the time limit', () => {
   beforeEach(() => {
     const now = time.now.bind(time)
     stoodStill = 0
-    const clock = jest.spyOn(time, 'now').mockImplementation(() => now() + stoodStill)
-    afterTest(() => clock.mockRestore())
+    jest.spyOn(time, 'now').mockImplementation(() => now() + stoodStill)
   })
 
   /** Delivers a write while the process stands still, and answers it after so many milliseconds. */

@@ -75,7 +75,6 @@ it('a task that fails is run again, by the next instance that waits', async () =
   expect(results).toContainEqual({ status: 'fulfilled', value: { executed: true, value: 2 } })
   expect(outcomes).toEqual(['failed', 'succeeded'])
   expect(warning).not.toHaveBeenCalled()
-  warning.mockRestore()
 })
 
 it('a task that lost its lock does not count as done, and a warning reports that', async () => {
@@ -90,7 +89,6 @@ it('a task that lost its lock does not count as done, and a warning reports that
     [lockError('LOCK_LOST', 'The task outlived its lock')],
     [expect.stringMatching(/^'migrate' was done, but its lock was lost before/)],
   ])
-  warning.mockRestore()
   expect((await migrate(() => undefined)).executed).toBe(true)
 })
 
@@ -119,7 +117,6 @@ it('a task that succeeded after its lease counts as done if no other run has sta
     })
   expect((await migrate()).executed).toBe(true)
   expect(warning).toHaveBeenCalledTimes(2)
-  warning.mockRestore()
   expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
 })
 

@@ -3,7 +3,7 @@ import type fs from 'node:fs'
 import os from 'node:os'
 import workerThreads from 'node:worker_threads'
 import fc from 'fast-check'
-import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import {
   parseLockedBy,
   defaultLockedBy,
@@ -114,10 +114,6 @@ describe('an owner, whatever lockedBy is,', () => {
       }),
     )
   })
-})
-
-afterEach(() => {
-  jest.restoreAllMocks()
 })
 
 describe('a process', () => {

@@ -1,5 +1,5 @@
 import type { Logger } from 'typeorm'
-import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterFile, afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
@@ -23,9 +23,6 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
   })
   beforeEach(() => {
     warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-  })
-  afterEach(() => {
-    warning.mockRestore()
   })
 
   const connect = (options: object = {}) => opened.connect(options, afterTest)

@@ -3,15 +3,10 @@ import type { LockRecord } from '../../src/sql/records'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { lockPage, type LockPageOptions } from '../../src/web/lock-page'
-import { afterTest } from '../after-test'
 import { openMemory } from '../backends/open-database'
 
 /** The warnings of a test, which are not printed. */
-export function mutedWarnings() {
-  const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
-  afterTest(() => warnings.mockRestore())
-  return warnings
-}
+export const mutedWarnings = () => jest.spyOn(process, 'emitWarning').mockReturnValue()
 
 export const ADDRESS = 'https://app.example/locks'
 /** What a browser sends with a form of the page. */
