@@ -9,8 +9,8 @@ import {
   type PrismaTestDatabase,
   type TestClient,
 } from '../prisma/clients'
-import { promiseWithResolvers } from '../promise-with-resolvers'
 import { describeSuites } from './describe-suites'
+import { openTransaction } from './pooled-client'
 import type { Observer } from './sql-environment'
 import { OFFSETS } from './zone-offsets'
 
@@ -29,7 +29,7 @@ const OWN_SQLITE = /^(libsql|native)$/
 
 interface Variant {
   readonly variant: string
-  readonly wal: boolean
+  readonly wal?: true
   /** The locks use the app's pool. */
   readonly ownConnections?: 0
   /** The locks have an adapter of their own. */
@@ -44,27 +44,16 @@ interface Variant {
  */
 function variantsOf({ name, adapter, shared }: PrismaBackend): readonly Variant[] {
   if (adapter === 'pg')
-    return [
-      { variant: '', wal: false },
-      { variant: " in the app's pool", wal: false, ownConnections: 0, sqlOnly: true },
-    ]
+    return [{ variant: '' }, { variant: " in the app's pool", ownConnections: 0, sqlOnly: true }]
   // MySQL's adapter is that of MariaDB.
+  const sqlOnly = !shared || name === 'mysql'
   if (adapter === 'mariadb' && NESTED_TRANSACTIONS)
     return [
-      { variant: '', wal: false, sqlOnly: name === 'mysql' },
-      {
-        variant: ' with an adapter for the locks',
-        wal: false,
-        hasOwnAdapter: true,
-        sqlOnly: name === 'mysql',
-      },
+      { variant: '', sqlOnly },
+      { variant: ' with an adapter for the locks', hasOwnAdapter: true, sqlOnly },
     ]
-  if (name !== 'sqlite' || OWN_SQLITE.test(adapter))
-    return [{ variant: '', wal: false, sqlOnly: !shared || name === 'mysql' }]
-  return [
-    { variant: ' with a rollback journal', wal: false },
-    { variant: ' with WAL', wal: true, sqlOnly: true },
-  ]
+  if (name !== 'sqlite' || OWN_SQLITE.test(adapter)) return [{ variant: '', sqlOnly }]
+  return [{ variant: ' with a rollback journal' }, { variant: ' with WAL', wal: true, sqlOnly: true }]
 }
 
 /** Lets the exported suites run through Prisma. A file for some backends each, so that they run beside each other. */
@@ -116,26 +105,10 @@ function observeBy(client: TestClient): Observer {
   }
 }
 
-/** Prisma's transactions end with their callback; this one ends with `commit` or `rollback`. */
+/** Begins a transaction that lasts until it is told to end. */
 async function begin(prisma: TestClient, options: object) {
-  const rolledBack = new Error('rolled back')
-  const begun = promiseWithResolvers<RawClientLike>()
-  const ending = promiseWithResolvers<'commit' | 'rollback'>()
-  const work = async (client: RawClientLike): Promise<void> => {
-    begun.resolve(client)
-    if ((await ending.promise) === 'rollback') throw rolledBack
-  }
-  const ended = prisma.$transaction(work, { timeout: 60_000, ...options })
-  const client = await Promise.race([begun.promise, ended.then(() => begun.promise)])
-  const end = async (how: 'commit' | 'rollback'): Promise<void> => {
-    ending.resolve(how)
-    await ended.catch((error: unknown) => {
-      if (error !== rolledBack) throw error
-    })
-  }
-  return {
-    query: async (sql: string): Promise<unknown> => client.$queryRawUnsafe(sql),
-    commit: () => end('commit'),
-    rollback: () => end('rollback'),
-  }
+  const { client, ...ends } = await openTransaction<RawClientLike>((work) =>
+    prisma.$transaction(work, { timeout: 60_000, ...options }),
+  )
+  return { ...ends, query: async (sql: string): Promise<unknown> => client.$queryRawUnsafe(sql) }
 }
