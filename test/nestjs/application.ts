@@ -9,6 +9,7 @@ import {
 import { NestFactory } from '@nestjs/core'
 import { ScheduleModule } from '@nestjs/schedule'
 import { jest } from '@jest/globals'
+import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import type { ShedLockModuleOptions } from '../../src/nestjs/shed-lock-module-options'
 import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { afterTest } from '../after-test'
@@ -26,16 +27,17 @@ export async function startApplication(metadata: ModuleMetadata): Promise<INestA
   return application
 }
 
+/** The module, with locks in memory unless the options name others. */
+export const locks = (options: Partial<ShedLockModuleOptions> = {}) =>
+  ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), ...options })
+
 /** One with these locks and providers. Jobs without slots may run again at once, and are not warned of. */
-export const startWith = (options: ShedLockModuleOptions, ...providers: Provider[]) =>
-  startApplication({
-    imports: [ShedLockModule.forRoot({ defaultLockAtLeastFor: 0, ...options })],
-    providers,
-  })
+export const startWith = (options: Partial<ShedLockModuleOptions>, ...providers: Provider[]) =>
+  startApplication({ imports: [locks({ defaultLockAtLeastFor: 0, ...options })], providers })
 
 /** One with these locks, providers and a scheduler. */
-export const startScheduler = (options: ShedLockModuleOptions, ...providers: Provider[]) =>
-  startApplication({ imports: [ScheduleModule.forRoot(), ShedLockModule.forRoot(options)], providers })
+export const startScheduler = (options: Partial<ShedLockModuleOptions>, ...providers: Provider[]) =>
+  startApplication({ imports: [ScheduleModule.forRoot(), locks(options)], providers })
 
 /** What Nest and the module log during the test, each line after its level. */
 export function loggedLines(): string[] {

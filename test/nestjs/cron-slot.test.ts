@@ -13,6 +13,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { migrated, openMemory } from '../backends/open-database'
 import { providerOf } from '../core/provider-of'
 import { eventually } from '../eventually'
+import { lockError } from '../lock-error'
 import { startScheduler, startWith } from './application'
 import { jobClass } from './job-class'
 import { startVirtualTime } from '../core/virtual-time'
@@ -49,8 +50,8 @@ class Jobs {
   }
 }
 
-async function start(provider: InMemoryLockProvider, cronTime?: typeof CronTime): Promise<Jobs> {
-  return (await startWith({ lockProvider: provider, cronTime }, Jobs)).get(Jobs)
+async function start(cronTime?: typeof CronTime): Promise<Jobs> {
+  return (await startWith({ cronTime }, Jobs)).get(Jobs)
 }
 
 async function inTurn(jobs: Jobs, ...names: ('inside' | 'byHandToo' | 'interval')[]): Promise<unknown[]> {
@@ -61,10 +62,7 @@ async function inTurn(jobs: Jobs, ...names: ('inside' | 'byHandToo' | 'interval'
 
 describe('@SchedulerLock beside @Cron, with cronTime', () => {
   test('tells the lock page when it is due, and how to run it', async () => {
-    const application = await startWith(
-      { lockProvider: new InMemoryLockProvider(), cronTime: CronTime },
-      Jobs,
-    )
+    const application = await startWith({ cronTime: CronTime }, Jobs)
     const { jobs } = application.get(LockingTaskExecutors)
     expect(Object.keys(jobs)).toEqual(['inside', 'by hand too', 'own', 'interval'])
     const { due, run } = parseJob(jobs['inside'] ?? {}, 'inside')
@@ -77,12 +75,12 @@ describe('@SchedulerLock beside @Cron, with cronTime', () => {
   })
 
   test('has a slot of its own, or none', async () => {
-    const jobs = await start(new InMemoryLockProvider(), CronTime)
+    const jobs = await start(CronTime)
     expect(await inTurn(jobs, 'byHandToo', 'byHandToo')).toEqual(['ran', 'ran'])
     const own = [await Promise.resolve(jobs.own(2)), await Promise.resolve(jobs.own(2))]
     expect([...own, await Promise.resolve(jobs.own(3))]).toEqual(['ran', undefined, 'ran'])
     expect(await inTurn(jobs, 'interval', 'interval')).toEqual(['ran', 'ran'])
-    const withoutCronTime = await start(new InMemoryLockProvider())
+    const withoutCronTime = await start()
     expect(await inTurn(withoutCronTime, 'inside', 'inside')).toEqual(['ran', 'ran'])
   })
 })
@@ -90,8 +88,7 @@ describe('@SchedulerLock beside @Cron, with cronTime', () => {
 describe('a method with neither slots nor lockAtLeastFor', () => {
   const warningsOf = async (options: object, ...jobs: Type[]): Promise<string[]> => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-    const lockProvider = new InMemoryLockProvider()
-    await startWith({ lockProvider, defaultLockAtLeastFor: undefined, ...options }, ...jobs)
+    await startWith({ defaultLockAtLeastFor: undefined, ...options }, ...jobs)
     const names = warning.mock.calls.map(([message]) => /'(.*?)'/.exec(String(message))?.[1] ?? '')
     warning.mockRestore()
     return names
@@ -151,11 +148,7 @@ describe('@SchedulerLock with catchUp', () => {
         ran.push('too late')
       }
     }
-    const application = await startScheduler(
-      { lockProvider: new InMemoryLockProvider(), cronTime: CronTime },
-      Jobs,
-    )
-    await application.close()
+    await (await startScheduler({ cronTime: CronTime }, Jobs)).close()
     expect(ran).toEqual(['soon enough'])
   })
 
@@ -216,16 +209,13 @@ describe('@SchedulerLock with catchUp', () => {
 })
 
 describe('a method without slots is refused at the start', () => {
-  const lockProvider = new InMemoryLockProvider()
-
   test.each([{ catchUp: '25h' }, { untilSucceeded: true }])('with %j', async (option) => {
     const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...option })
-    const message = expect.stringContaining('needs slots')
     for (const starting of [
-      startWith({ lockProvider, cronTime: CronTime }, jobWith(Interval(1_000_000), locked)),
-      startWith({ lockProvider }, jobWith(Cron('0 3 * * *'), locked)),
+      startWith({ cronTime: CronTime }, jobWith(Interval(1_000_000), locked)),
+      startWith({}, jobWith(Cron('0 3 * * *'), locked)),
     ])
-      await expect(starting).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION', message })
+      await expect(starting).rejects.toEqual(lockError('INVALID_CONFIGURATION', 'needs slots'))
   })
 })
 

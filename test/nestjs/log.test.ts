@@ -24,8 +24,7 @@ class Jobs {
   }
 }
 
-const start = (options: Partial<ShedLockModuleOptions> = {}) =>
-  startScheduler({ lockProvider: new InMemoryLockProvider(), ...options }, Jobs)
+const start = (options: Partial<ShedLockModuleOptions> = {}) => startScheduler(options, Jobs)
 
 /** Runs the job, lets it be skipped, and lets the lock provider fail, each once and by the scheduler. */
 async function runSkipAndFail(options?: Partial<ShedLockModuleOptions>): Promise<void> {

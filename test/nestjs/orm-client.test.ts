@@ -16,6 +16,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { ormClient } from '../../src/nestjs/lock-providers'
 import { afterTest } from '../after-test'
 import { testBackends } from '../backends'
+import { lockError } from '../lock-error'
 import { prismaBackends } from '../prisma/clients'
 import { startApplication } from './application'
 
@@ -49,10 +50,7 @@ function spy(): { clients: object[]; lockProvider: (client: object) => LockProvi
 }
 
 const start = (metadata: ModuleMetadata, options: ShedLockModuleOptions) =>
-  startApplication({
-    ...metadata,
-    imports: [ShedLockModule.forRoot(options), ...(metadata.imports ?? [])],
-  })
+  startApplication({ ...metadata, imports: [ShedLockModule.forRoot(options), ...(metadata.imports ?? [])] })
 
 const locks = shedLockEntity()
 const reportLocks = shedLockEntity({ tableName: 'report_locks' })
@@ -204,8 +202,8 @@ describe('The application does not start', () => {
   })
 
   test('with a client of another kind', async () => {
-    await expect(start({ imports: [memory()] }, { lockProvider: prismaLockProvider })).rejects.toMatchObject({
-      code: 'INVALID_CLIENT',
-    })
+    await expect(start({ imports: [memory()] }, { lockProvider: prismaLockProvider })).rejects.toEqual(
+      lockError('INVALID_CLIENT'),
+    )
   })
 })

@@ -140,7 +140,7 @@ describe('a method with @SchedulerLock', () => {
 
   test('uses the locks of its own application, when there are two in one process', async () => {
     const inOne = (await start(Reports)).get(Reports)
-    const inTwo = (await startWith({ lockProvider: new InMemoryLockProvider() }, Reports)).get(Reports)
+    const inTwo = (await startWith({}, Reports)).get(Reports)
     await lockProvider.lock({ name: 'report', lockAtMostFor: '1m' })
     expect([await inOne.report(1, 1), await inTwo.report(1, 1)]).toEqual([undefined, 2])
   })

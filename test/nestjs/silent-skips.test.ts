@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common'
-import { Cron, ScheduleModule } from '@nestjs/schedule'
+import { Cron } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { describe, expect, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { activeLock } from '../../src/core/scope'
 import type { SchedulerLockOptions } from '../../src/nestjs/scheduler-lock-options'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
-import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
-import { loggedLines, startApplication, startWith } from './application'
+import { lockError } from '../lock-error'
+import { locks, loggedLines, startApplication, startScheduler, startWith } from './application'
 import { jobClass, type JobClass } from './job-class'
 
 @Module({})
@@ -21,10 +21,7 @@ const locked = (options: Partial<SchedulerLockOptions> = {}) =>
   SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...options })
 
 const start = (...providers: JobClass[]) =>
-  startWith(
-    { lockProvider: new InMemoryLockProvider(), lockProviders: { audit: new InMemoryLockProvider() } },
-    ...providers,
-  )
+  startWith({ lockProviders: { audit: new InMemoryLockProvider() } }, ...providers)
 
 describe('Two jobs with one lock and one schedule', () => {
   const job = (decorators: MethodDecorator[], Base?: JobClass): JobClass =>
@@ -35,12 +32,11 @@ describe('Two jobs with one lock and one schedule', () => {
   }
 
   test('are refused at the start, because one of them would be skipped', async () => {
-    const refused = { code: 'INVALID_CONFIGURATION', lockName: 'job' }
-    await expect(start(...heirs())).rejects.toMatchObject({
-      ...refused,
-      message: expect.stringContaining('One.run and Two.run are due at the same times and share lock'),
+    const refused = 'One.run and Two.run are due at the same times and share lock'
+    await expect(start(...heirs())).rejects.toEqual(lockError('INVALID_CONFIGURATION', refused))
+    await expect(start(job([NIGHTLY, locked()]), job([NIGHTLY, locked()]))).rejects.toMatchObject({
+      ...{ code: 'INVALID_CONFIGURATION', lockName: 'job' },
     })
-    await expect(start(job([NIGHTLY, locked()]), job([NIGHTLY, locked()]))).rejects.toMatchObject(refused)
   })
 
   test.each<[string, () => JobClass[]]>([
@@ -68,8 +64,7 @@ describe('Two jobs with one lock and one schedule', () => {
   test('are allowed if it is one class, provided by two modules', async () => {
     const Job = job([NIGHTLY, locked()])
     const modules = [FirstModule, SecondModule].map((module) => ({ module, providers: [Job] }))
-    const locks = ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider() })
-    await startApplication({ imports: [locks, ...modules] })
+    await startApplication({ imports: [locks(), ...modules] })
   })
 })
 
@@ -83,15 +78,13 @@ class Reports {
 }
 
 describe('A job in an object that Nest did not create', () => {
-  const options = () => ({ lockProvider: new InMemoryLockProvider() })
-
   test('runs and is checked if a factory returns it in a Proxy', async () => {
     const proxy = new Proxy(new Reports(), {})
-    await startWith(options(), { provide: Reports, useValue: proxy })
+    await startWith({}, { provide: Reports, useValue: proxy })
     expect(await proxy.send()).toBe(1)
     const Wrong = jobClass([locked({ lockAtMostFor: undefined })], () => 'ran')
     await expect(
-      startWith(options(), { provide: Wrong, useFactory: () => new Proxy(new Wrong(), {}) }),
+      startWith({}, { provide: Wrong, useFactory: () => new Proxy(new Wrong(), {}) }),
     ).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
   })
 
@@ -100,7 +93,7 @@ describe('A job in an object that Nest did not create', () => {
       throw new Error('no target')
     }
     const proxy = new Proxy({}, { has: refuse })
-    await startWith(options(), { provide: 'PROXY', useValue: proxy })
+    await startWith({}, { provide: 'PROXY', useValue: proxy })
   })
 
   test('runs in onModuleInit of a global module', async () => {
@@ -116,7 +109,7 @@ describe('A job in an object that Nest did not create', () => {
             { provide: Reports, useValue: reports },
           ],
         },
-        ShedLockModule.forRoot(options()),
+        locks(),
       ],
     })
     expect(reports.ran).toBe(1)
@@ -124,13 +117,12 @@ describe('A job in an object that Nest did not create', () => {
 
   test('is refused at the start of a second application, whose locks would not be used, until the first one is closed', async () => {
     const provider = { provide: Reports, useValue: new Reports() }
-    const first = await startWith(options(), provider)
-    await expect(startWith(options(), provider)).rejects.toMatchObject({
-      code: 'INVALID_CONFIGURATION',
-      message: expect.stringContaining('The same object of Reports is in two Nest applications'),
-    })
+    const first = await startWith({}, provider)
+    await expect(startWith({}, provider)).rejects.toEqual(
+      lockError('INVALID_CONFIGURATION', 'The same object of Reports is in two Nest applications'),
+    )
     await first.close()
-    expect(await (await startWith(options(), provider)).get(Reports).send()).toBe(1)
+    expect(await (await startWith({}, provider)).get(Reports).send()).toBe(1)
   })
 })
 
@@ -139,12 +131,11 @@ test('catchUp does nothing without a scheduler, and the start says so', async ()
   const warnings = (): string[] => logged.filter((line) => line.startsWith('warn'))
   let ran = 0
   const Job = jobClass([NIGHTLY, locked({ catchUp: '25h' })], () => ran++)
-  const locks = ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), cronTime: CronTime })
-  await (await startApplication({ imports: [locks], providers: [Job] })).close()
+  await (await startWith({ cronTime: CronTime }, Job)).close()
   expect([ran, warnings()]).toEqual([
     0,
     [expect.stringMatching(/^warn catchUp of Job.run does nothing.*import ScheduleModule.forRoot\(\)/)],
   ])
-  await (await startApplication({ imports: [ScheduleModule.forRoot(), locks], providers: [Job] })).close()
+  await (await startScheduler({ cronTime: CronTime }, Job)).close()
   expect([ran, warnings().length]).toEqual([1, 1])
 })

@@ -2,12 +2,10 @@ import type { Provider } from '@nestjs/common'
 import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
 import { CronJob, CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { runNow } from '../../src/core/wrapped-task'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
-import { ShedLockModule } from '../../src/nestjs/shed-lock.module'
 import { eventually } from '../eventually'
-import { startApplication } from './application'
+import { locks, startApplication } from './application'
 import { jobClass } from './job-class'
 
 const NEW_YEAR = '0 0 1 1 *'
@@ -37,8 +35,7 @@ async function start(job: Provider = Jobs, options = {}) {
       },
     },
   ]
-  const locks = { lockProvider: new InMemoryLockProvider(), cronTime: CronTime, listeners }
-  const imports = [ScheduleModule.forRoot(options), ShedLockModule.forRoot(locks)]
+  const imports = [ScheduleModule.forRoot(options), locks({ cronTime: CronTime, listeners })]
   return { application: await startApplication({ imports, providers: [job] }), tried }
 }
 

@@ -122,7 +122,7 @@ describe('In production', () => {
 
   test('it does for an application of a single instance', async () => {
     startVirtualTime({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
-    await startWith({ lockProvider: new InMemoryLockProvider(), allowInMemory: true })
+    await startWith({ allowInMemory: true })
     await jest.advanceTimersByTimeAsync(5_000)
     expect(places()).toEqual([`log Locks go to ${MEMORY}${ZONES}`])
   })
@@ -172,10 +172,9 @@ class Heir extends Jobs {
 describe('a method with @Cron or @Interval and without @SchedulerLock', () => {
   const warnings = (): string[] => logged.filter((line) => line.startsWith('warn'))
   const unlocked = (): string[] => warnings().map((line) => line.split(' ')[1] ?? '')
-  const provider = new InMemoryLockProvider()
 
   test('causes a warning, also if a superclass has it', async () => {
-    await startWith({ lockProvider: provider, warnOfUnlockedCrons: true }, Heir)
+    await startWith({ warnOfUnlockedCrons: true }, Heir)
     expect(unlocked()).toEqual(['Heir.again', 'Heir.everywhere', 'Heir.locked', 'Heir.own'])
     expect(warnings()[0]).toContain('Heir.again has @Interval without @SchedulerLock: every instance runs it')
     expect(warnings()[1]).toContain('Heir.everywhere has @Cron without')
@@ -183,10 +182,10 @@ describe('a method with @Cron or @Interval and without @SchedulerLock', () => {
 
   test('causes no warning if `except` names it', async () => {
     const except = ['Jobs.everywhere', 'Jobs.again']
-    await startWith({ lockProvider: provider, warnOfUnlockedCrons: { except } }, Jobs)
+    await startWith({ warnOfUnlockedCrons: { except } }, Jobs)
     expect(unlocked()).toEqual([])
     // By default there are none at all.
-    await startWith({ lockProvider: provider }, Jobs)
+    await startWith({}, Jobs)
     expect(unlocked()).toEqual([])
   })
 
@@ -198,7 +197,7 @@ describe('a method with @Cron or @Interval and without @SchedulerLock', () => {
         return 'ran'
       }
     }
-    await startWith({ lockProvider: provider, warnOfUnlockedCrons: true }, OfRequest)
+    await startWith({ warnOfUnlockedCrons: true }, OfRequest)
     expect(unlocked()).toEqual(['OfRequest.run'])
   })
 })

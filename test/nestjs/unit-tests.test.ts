@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals'
 import { activeLock, assertLocked, makeAllAssertsPass } from '../../src/core/scope'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { assumeLocked } from '../../src/testing/unit-test-support'
+import { lockError } from '../lock-error'
 
 class Reports {
   @Cron('0 3 * * *')
@@ -35,14 +36,14 @@ describe('A method of an object that a unit test creates with new', () => {
 
   test('is refused otherwise, and after assumeLocked has ended', async () => {
     const reports = new Reports()
-    const refused = { code: 'INVALID_CONFIGURATION', message: expect.stringContaining('assumeLocked') }
-    await expect(reports.send()).rejects.toMatchObject(refused)
+    const refused = lockError('INVALID_CONFIGURATION', 'assumeLocked')
+    await expect(reports.send()).rejects.toEqual(refused)
     let later: Promise<unknown> | undefined
     let end = (): void => undefined
     await assumeLocked(() => {
       later = new Promise<void>((resolve) => (end = resolve)).then(() => reports.send())
     })
     end()
-    await expect(later).rejects.toMatchObject(refused)
+    await expect(later).rejects.toEqual(refused)
   })
 })
