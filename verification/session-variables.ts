@@ -66,20 +66,10 @@ async function settingsOf(observer: DataSource, dialect: Dialect): Promise<Setti
   if (dialect === 'postgres') {
     const variables = await list(`select name, setting as value, vartype as type, min_val as least,
       array_to_string(enumvals, ',') as choices from pg_settings where context in ('user', 'superuser') order by name`)
-    const settings = variables.flatMap((variable) =>
-      valuesOf(variable).map((value) => ({
-        name: variable.name,
-        value,
-        statement: `set ${variable.name} = '${value}'`,
-      })),
-    )
+    const readOnly = 'set session characteristics as transaction read only'
     return [
-      ...settings,
-      ...[
-        'begin',
-        'begin isolation level serializable',
-        'set session characteristics as transaction read only',
-      ].map(bare),
+      ...settingsWith(variables, (name, value) => `set ${name} = '${value}'`),
+      ...['begin', 'begin isolation level serializable', readOnly].map(bare),
     ]
   }
   if (dialect === 'sqlite') {
@@ -99,14 +89,22 @@ async function settingsOf(observer: DataSource, dialect: Dialect): Promise<Setti
         where variable_scope like 'SESSION%' and read_only = 'NO' order by 1`
       : `select lower(variable_name) as name, variable_value as value, '' as type from performance_schema.session_variables order by 1`,
   )
-  const settings = variables.flatMap((variable) =>
-    valuesOf(variable).map((value) => ({
-      name: variable.name,
-      value,
-      statement: `set session ${variable.name} = ${quoted(value)}`,
-    })),
+  return [
+    ...settingsWith(variables, (name, value) => `set session ${name} = ${quoted(value)}`),
+    ...['begin', 'set names binary', 'set names latin1'].map(bare),
+  ]
+}
+
+function settingsWith(
+  variables: readonly Variable[],
+  statement: (name: string, value: string) => string,
+): Setting[] {
+  return variables.flatMap((variable) =>
+    valuesOf(variable).map((value) => {
+      const { name } = variable
+      return { name, value, statement: statement(name, value) }
+    }),
   )
-  return [...settings, ...['begin', 'set names binary', 'set names latin1'].map(bare)]
 }
 
 const bare = (statement: string): Setting => ({ name: statement, value: '', statement })

@@ -4,11 +4,7 @@ import { tableDefinition } from '../../src/sql/table/definition'
 
 /** How one database writes what the harness needs of it. */
 interface Words {
-  /** The column types. */
-  readonly seq: string
-  readonly text: string
-  readonly number: string
-  readonly flag: string
+  readonly types: Readonly<Record<'seq' | 'text' | 'number' | 'flag', string>>
   /** Its clock, in milliseconds since 1970. Default: that of the lock. */
   readonly now?: string
   readonly triggers: (values: TriggerValues) => readonly string[]
@@ -57,10 +53,7 @@ const byFunction =
   ]
 
 const MYSQL_LIKE: Words = {
-  seq: 'bigint auto_increment',
-  text: 'varchar(255)',
-  number: 'double',
-  flag: 'boolean',
+  types: { seq: 'bigint auto_increment', text: 'varchar(255)', number: 'double', flag: 'boolean' },
   // Unlike the lock's own clock, sysdate() moves on while a statement waits.
   now: 'unix_timestamp(sysdate(6)) * 1000',
   triggers: forEachEvent('', ''),
@@ -75,10 +68,7 @@ const MYSQL_LIKE: Words = {
 
 const WORDS = {
   postgres: {
-    seq: 'bigserial',
-    text: 'varchar(255)',
-    number: 'float8',
-    flag: 'boolean',
+    types: { seq: 'bigserial', text: 'varchar(255)', number: 'float8', flag: 'boolean' },
     triggers: byFunction('security definer'),
     user: (name) => name,
     table: {
@@ -96,25 +86,16 @@ const WORDS = {
   mariadb: MYSQL_LIKE,
   mysql: MYSQL_LIKE,
   sqlite: {
-    seq: 'integer',
-    text: 'text',
-    number: 'real',
-    flag: 'integer',
+    types: { seq: 'integer', text: 'text', number: 'real', flag: 'integer' },
     triggers: forEachEvent('begin', '; end'),
     table: { begin: 'begin immediate', end: ['commit'], lock: [], truncate: 'delete from shedlock' },
   },
   cockroachdb: {
-    seq: 'bigserial',
-    text: 'varchar(255)',
-    number: 'float8',
-    flag: 'boolean',
+    types: { seq: 'bigserial', text: 'varchar(255)', number: 'float8', flag: 'boolean' },
     triggers: byFunction(''),
   },
   mssql: {
-    seq: 'bigint identity',
-    text: 'nvarchar(255)',
-    number: 'float',
-    flag: 'bit',
+    types: { seq: 'bigint identity', text: 'nvarchar(255)', number: 'float', flag: 'bit' },
     // Fires once for each statement, even if it affects no rows.
     triggers: ({ either }) => [
       `create trigger witness on shedlock after insert, update, delete as begin
@@ -124,10 +105,10 @@ const WORDS = {
     ],
   },
   oracle: {
-    seq: 'number generated always as identity',
-    text: 'varchar2(255 char)',
-    number: 'number',
-    flag: 'number(1)',
+    types: {
+      ...{ seq: 'number generated always as identity', text: 'varchar2(255 char)' },
+      ...{ number: 'number', flag: 'number(1)' },
+    },
     triggers: ({ either }) => [
       `create trigger witness after insert or update or delete on shedlock for each row begin
        ${NOTE} values (${either(':new', ':old')});
@@ -141,7 +122,8 @@ export const CHAOS_DIALECTS = Object.keys(WORDS) as ChaosDialect[]
 
 /** Statements about the tables of one database. */
 export function wordsOf(name: ChaosDialect) {
-  const { seq, text, number, flag, triggers, user, table, ...more }: Words = WORDS[name]
+  const { types, triggers, user, table, ...more }: Words = WORDS[name]
+  const { seq, text, number, flag } = types
   const dialect = dialects[name]
   const epoch = (time: string): string => render(dialect.epochMilliseconds(raw(time)))
   const { now = render(dialect.epochMilliseconds(dialect.now)) } = more

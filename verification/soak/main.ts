@@ -31,18 +31,15 @@ interface Run {
 
 /** How often a job began twice for one due time, and how often it began before its run of an earlier due time had ended. */
 function violations(runs: readonly Run[]): { twice: number; overlaps: number } {
-  const sorted = runs.toSorted((one, other) => one.began - other.began)
   const last = new Map<string, Run>()
-  const seen = new Set<string>()
-  const found = { twice: 0, overlaps: 0 }
-  for (const run of sorted) {
-    const slot = slotOf(run)
-    if (seen.has(slot)) found.twice++
-    seen.add(slot)
-    if ((last.get(run.name)?.ended ?? 0) > run.began) found.overlaps++
-    last.set(run.name, run)
-  }
-  return found
+  const overlapping = runs
+    .toSorted((one, other) => one.began - other.began)
+    .filter((run) => {
+      const before = last.get(run.name)
+      last.set(run.name, run)
+      return (before?.ended ?? 0) > run.began
+    })
+  return { twice: runs.length - new Set(runs.map(slotOf)).size, overlaps: overlapping.length }
 }
 
 const slotOf = ({ name, due }: Pick<Run, 'name' | 'due'>): string =>
@@ -59,7 +56,7 @@ function slots(from: number, to: number): string[] {
 
 class App {
   readonly runs: Run[] = []
-  #errors = 0
+  errors = 0
   /** The first two live as long as the app; the third one is killed every minute. */
   readonly #instances: ChildProcess[] = []
 
@@ -82,7 +79,7 @@ class App {
     const open = new Map<string, Run>()
     child.on('message', (message: MessageFromInstance) => {
       if (message.type === 'failed') {
-        this.#errors++
+        this.errors++
         const when = new Date().toISOString()
         console.error(`${when} ${this.server}, instance ${place} (${orm}, ${child.pid}): ${message.error}`)
       }
@@ -100,10 +97,6 @@ class App {
     this.#instances[place] = child
   }
 
-  get errors(): number {
-    return this.#errors
-  }
-
   tell(place: number, message: MessageToInstance): void {
     this.#instances[place]?.send(message)
   }
@@ -117,8 +110,7 @@ class App {
 
   /** Waits until the first instances have connected. */
   async ready(): Promise<void> {
-    const firstMessages = this.#instances.map((child) => once(child, 'message'))
-    await Promise.all(firstMessages)
+    await Promise.all(this.#instances.map((child) => once(child, 'message')))
   }
 
   /** The memory of the instances that live as long as the app, in bytes. */
