@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { build, stop } from 'esbuild'
 import { beforeAll, expect, test } from '@jest/globals'
 import { read, root } from '../project'
+import { node } from '../run-node'
 import { temporaryFolder } from '../temporary-folder'
 import { pages } from './documents'
 import { onAFile } from './on-a-file'
@@ -20,11 +21,6 @@ const folder = temporaryFolder(join(root, '.programs-'))
 /** Each page has a folder of its own, so that it may have files of its own. */
 const folderOf = (page: string): string => join(folder, page.replace(/\.md$/, ''))
 const pathOf = ({ page, file }: { page: string; file: string }): string => join(folderOf(page), file)
-
-function node(cwd: string, ...args: string[]): void {
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
-}
 
 beforeAll(() => {
   const files = all.filter(({ page, file }) => page === 'README.md' && file.endsWith('.ts'))

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/dialects'
 import { read, root } from '../project'
+import { node } from '../run-node'
 
 const [, dialectsOfPage = ''] = /\n## Dialects\n(.*?)\n## /s.exec(read('docs/works-with.md')) ?? []
 /** The codes that are listed below each heading. */
@@ -15,11 +15,7 @@ const listed = dialectsOfPage.split('\n### ').map((section) => {
 
 describe('docs/works-with.md', () => {
   it('has the tables that npm run works-with writes', () => {
-    const { stderr, status } = spawnSync('node', ['scripts/write-works-with.mjs', '--check'], {
-      cwd: root,
-      encoding: 'utf8',
-    })
-    expect({ stderr: status === 0 ? '' : stderr }).toEqual({ stderr: '' })
+    node(root, 'scripts/write-works-with.mjs', '--check')
   })
 
   // The page describes those of CockroachDB and SQLite in words.

@@ -1,9 +1,10 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../project'
 
 export { root }
+export { node } from '../../run-node'
 export { temporaryFolder } from '../../temporary-folder'
 
 export const installed = (path: string): string => join(root, 'node_modules', path)
@@ -44,11 +45,4 @@ export function installInto(app: string): void {
   mkdirSync(folder, { recursive: true })
   execFileSync('tar', ['xzf', tarball, '-C', folder, '--strip-components', '1'])
   writeFileSync(join(app, 'package.json'), '{ "private": true }')
-}
-
-/** Runs Node.js there, and fails with all that it said. */
-export function node(cwd: string, ...args: string[]): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
-  return stdout
 }
