@@ -1,3 +1,4 @@
+import { beforeEach } from '@jest/globals'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { DataSource as DataSource03 } from 'typeorm-0.3'
 import { createShedLockMigration } from '../../src/typeorm/migration'
@@ -33,6 +34,18 @@ export async function openDatabase<Database extends TestDatabase>(
     return dataSource
   }
   return { database, dataSource: await connect(options), connect }
+}
+
+/** One that is new in each test of the file or block that calls this. */
+export function useDatabase(
+  backend: { create(): Promise<TestDatabase> },
+  options: object = {},
+): OpenDatabase {
+  const opened = {} as OpenDatabase
+  beforeEach(async () => {
+    Object.assign(opened, await openDatabase(backend, options))
+  })
+  return opened
 }
 
 /** TypeORM 1 has dropped the type `sqlite`. */

@@ -9,7 +9,7 @@ import { afterBlock, afterTest } from '../after-test'
 import { availableBackends, type Backend, type TestDatabase } from '../backends'
 import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { prismaBackends, type PrismaTestDatabase } from '../prisma/clients'
-import { observeLockTable } from './lock-table-observer'
+import { createLockTable, type observeLockTable } from './lock-table-observer'
 import { onEachConnection, prismaSettings, typeOrmSettings, type SessionSettings } from './session-settings'
 import { prismaClient, typeOrmClient } from './sql-clients'
 import { senderOf, type StatementSender } from '../statement-sender'
@@ -106,8 +106,7 @@ function clientCase<Database extends TestDatabase>(
     open: async (settings = {}, options = {}, after = afterTest) => {
       const opened = await openDatabase(backend, {}, after)
       const observer = opened.dataSource
-      const table = observeLockTable(observer, dialect)
-      await table.createTable()
+      const table = await createLockTable(observer, dialect)
       const { createProvider, sqlClient, app } = await connect(opened, settings, options)
       const providers: SqlLockProvider[] = []
       // As an app does: a release in the background would make Prisma connect again, and keep that pool open.

@@ -109,3 +109,10 @@ export function observeLockTable(observer: Observer, dialectName: DialectName, n
     },
   }
 }
+
+/** Creates a lock table, to be looked at past the library. */
+export async function createLockTable(...table: Parameters<typeof observeLockTable>) {
+  const observed = observeLockTable(...table)
+  await observed.createTable()
+  return observed
+}

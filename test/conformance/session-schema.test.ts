@@ -10,7 +10,7 @@ import { describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
 import { everyClient, type OpenClient } from './every-client'
-import { observeLockTable } from './lock-table-observer'
+import { createLockTable, type observeLockTable } from './lock-table-observer'
 
 // Prisma knows no database of its connections, and sends MySQL no `use`.
 const clients = everyClient().filter(
@@ -32,8 +32,7 @@ describeBackends(clients)('one provider means one table, whatever a session of $
     client = opened
     await client.observer.query(`create schema ${tenant}`)
     afterTest(() => opened.observer.query(`drop schema ${tenant}${isPostgres ? ' cascade' : ''}`))
-    other = observeLockTable(client.observer, each.dialect, { schema: tenant })
-    await other.createTable()
+    other = await createLockTable(client.observer, each.dialect, { schema: tenant })
     provider = client.createProvider()
   }
 
@@ -159,10 +158,8 @@ describeBackends(prisma)('Prisma on $name', (backend) => {
   it('means the table beside the models, whose schema is an option of the adapter', async () => {
     const { database, dataSource: observer } = await openDatabase(backend)
     await observer.query('create schema app')
-    const models = observeLockTable(observer, backend.dialect, { schema: 'app' })
-    const session = observeLockTable(observer, backend.dialect)
-    await models.createTable()
-    await session.createTable()
+    const models = await createLockTable(observer, backend.dialect, { schema: 'app' })
+    const session = await createLockTable(observer, backend.dialect)
     const client = await database.connect({ adapter: { schema: 'app' } })
     await prismaLockProvider(client).lock({ name: 'models', lockAtMostFor: '1m' })
     expect(await models.isHeld('models')).toBe(true)

@@ -12,7 +12,7 @@ import { hasPgBouncer, hasPreparingPgBouncer, startPgBouncer } from '../backends
 import { address } from '../backends/server'
 import { everyClient, type OpenClient } from '../conformance/every-client'
 import { everyQuestion } from '../conformance/every-question'
-import { observeLockTable } from '../conformance/lock-table-observer'
+import { createLockTable, observeLockTable } from '../conformance/lock-table-observer'
 import { itIf } from '../it-if'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
@@ -62,8 +62,7 @@ describeBackends(clients)('the named statements of $title', (each) => {
   it('stop being named at a limit for each connection, for example with a table for each tenant', async () => {
     for (let tenant = 0; tenant < 12; tenant++) {
       const tableName = `tenant_${tenant}`
-      const ofTenant = observeLockTable(client.observer, each.dialect, { tableName })
-      await ofTenant.createTable()
+      const ofTenant = await createLockTable(client.observer, each.dialect, { tableName })
       await everyQuestion(client.createProvider({ tableName }), ofTenant)
     }
     const { length } = await prepared()

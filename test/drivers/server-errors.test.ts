@@ -1,11 +1,10 @@
-import type { DataSource } from 'typeorm'
-import { beforeEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import type { Duration } from '../../src/core/lock'
 import { dialects } from '../../src/sql/dialects'
 import type { DialectName } from '../../src/sql/dialect'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
-import { migrated, openDatabase, type OpenDatabase } from '../backends/open-database'
+import { migrated, useDatabase } from '../backends/open-database'
 import { everyQuestion } from '../conformance/every-question'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { itIf } from '../it-if'
@@ -76,17 +75,11 @@ const SESSIONS: Readonly<Record<string, string>> = {
 }
 
 describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) => {
-  let dataSource: DataSource
-  let connect: OpenDatabase['connect']
-
-  beforeEach(async () => {
-    ;({ dataSource, connect } = await openDatabase(backend, migrated()))
-  })
-
+  const opened = useDatabase(backend, migrated())
   const job = { name: 'job', lockAtMostFor: '1m' }
-  const lock = (timeLimit: Duration = '1s') => typeOrmLockProvider(dataSource, { timeLimit }).lock(job)
+  const lock = (timeLimit: Duration = '1s') => typeOrmLockProvider(opened.dataSource, { timeLimit }).lock(job)
   const raiseError = async (fault: Fault): Promise<void> => {
-    for (const statement of raise(fault)) await dataSource.query(statement)
+    for (const statement of raise(fault)) await opened.dataSource.query(statement)
   }
   /** And makes the lock free. */
   const stopErrors = async (): Promise<void> => {
@@ -94,13 +87,13 @@ describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) =>
       dialect === 'postgres'
         ? ['drop function fail() cascade', 'drop sequence failures']
         : ['drop trigger fail', 'set @failures = 0']
-    for (const statement of [...statements, 'delete from shedlock']) await dataSource.query(statement)
+    for (const statement of [...statements, 'delete from shedlock']) await opened.dataSource.query(statement)
   }
 
   // It is PostgreSQL's, but for what keeps a guarded transaction's row.
   itIf(dialect === 'postgres', 'PostgreSQL')("takes CockroachDB's dialect", async () => {
-    const provider = typeOrmLockProvider(dataSource, { dialect: 'cockroachdb' })
-    await everyQuestion(provider, observeLockTable(dataSource, dialect))
+    const provider = typeOrmLockProvider(opened.dataSource, { dialect: 'cockroachdb' })
+    await everyQuestion(provider, observeLockTable(opened.dataSource, dialect))
   })
 
   const [lostRace, poolerErrors] = dialect === 'postgres' ? [[], POOLER_ERRORS] : [[LOST_RACE_ON_MYSQL], []]
@@ -123,7 +116,7 @@ describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) =>
     it(`is not asked to release after a pooler's '${message}'`, async () => {
       await raiseError({ code: '08P01', message })
       const log = new Log('all')
-      const client = await connect({ logger: log, logging: true })
+      const client = await opened.connect({ logger: log, logging: true })
       const provider = typeOrmLockProvider(client, { timeLimit: '1s' })
       await expect(provider.lock(job)).rejects.toEqual(lockError(code, reported))
       await provider.drain()
@@ -132,7 +125,7 @@ describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) =>
 
   it('is left if it accepts no writes, and the lock fails with advice if there is no other', async () => {
     const [code = ''] = Object.keys(dialects[dialect].readOnlyErrors)
-    const client = await connect({ poolSize: 1 })
+    const client = await opened.connect({ poolSize: 1 })
     const session = async (): Promise<unknown> =>
       client.query(`select ${SESSIONS[dialect] ?? '0'} as session`)
     const [first] = (await session()) as { session: unknown }[]

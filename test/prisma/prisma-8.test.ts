@@ -1,4 +1,3 @@
-import { DataSource } from 'typeorm'
 import { expect, test } from '@jest/globals'
 import { guard, prismaLockProvider } from '../../src/prisma-8/prisma-8-lock-provider'
 import { prisma8Code, prisma8NotSent } from '../../src/prisma-8/prisma-8-sql-client'
@@ -6,7 +5,7 @@ import { prismaContract } from '../../src/prisma-8/prisma-contract'
 import { guard as guardOfPrisma } from '../../src/prisma/guard'
 import { prismaLockProvider as providerOfPrisma } from '../../src/prisma/prisma-lock-provider'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
-import { afterTest } from '../after-test'
+import { migrated, openMemory } from '../backends/open-database'
 import { lockError } from '../lock-error'
 
 const db = { contract: { target: 'postgres' }, raw: { sql: () => undefined }, runtime: () => undefined }
@@ -39,10 +38,7 @@ test('each entry point names the other for the clients that it does not take', a
   expect(providerOfPrisma(prisma7 as never)).toBeDefined()
   for (const wrong of [db, tx]) expect(() => providerOfPrisma(wrong as never)).toThrow(for8)
 
-  const dataSource = await new DataSource({ type: 'sqljs' }).initialize()
-  afterTest(() => dataSource.destroy())
-  const provider = typeOrmLockProvider(dataSource)
-  await provider.table.create()
+  const provider = typeOrmLockProvider(await openMemory(migrated()))
   const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
   await expect(guardOfPrisma(tx as never, lock)).rejects.toEqual(for8)
   await expect(guard(prisma7 as never, lock)).rejects.toEqual(

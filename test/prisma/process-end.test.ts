@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals'
 import { afterTest } from '../after-test'
 import { describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
-import { observeLockTable } from '../conformance/lock-table-observer'
+import { createLockTable } from '../conformance/lock-table-observer'
 import { TcpProxy } from '../backends/tcp-proxy'
 import { prismaBackends } from './clients'
 
@@ -19,8 +19,7 @@ describeBackends(servers)('a process with Prisma on $name', (backend) => {
     ['is gone', 'after a shutdown', ['1s']],
   ])('whose lock lost its connection ends by itself when the server %s, %s', async (server, _, timeout) => {
     const { database, dataSource } = await openDatabase(backend)
-    const table = observeLockTable(dataSource, backend.dialect)
-    await table.createTable()
+    const table = await createLockTable(dataSource, backend.dialect)
     const proxy = await TcpProxy.listen((database.typeOrm as { port: number }).port)
     afterTest(() => proxy.close())
     const url = new URL(database.url)

@@ -2,12 +2,12 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/dialects'
 import { migrationScripts } from '../../src/sql/table/definition'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { openDatabase } from '../backends/open-database'
+import { availableBackends, describeBackends } from '../backends'
+import { useDatabase } from '../backends/open-database'
 import { hasClient, runScript } from '../backends/database-client'
 import { itIf } from '../it-if'
 import { program } from './program'
@@ -37,25 +37,19 @@ afterAll(() => {
 describeBackends(availableBackends().filter(({ shared }) => shared))(
   'Ten processes that migrate an empty $name at the same time',
   (backend) => {
-    let database: TestDatabase
-    let observer: DataSource
-
-    beforeEach(async () => {
-      ;({ database, dataSource: observer } = await openDatabase(backend))
-    })
-
+    const opened = useDatabase(backend)
     const expectTable = async (): Promise<void> => {
-      const provider = typeOrmLockProvider(observer)
+      const provider = typeOrmLockProvider(opened.dataSource)
       expect(await provider.table.check()).toEqual([])
       expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
     }
 
     it('all succeed with the migration of the lock table, once TypeORM has its own table', async () => {
       // TypeORM looks for it and makes it, without care for others who do the same.
-      const first = await new DataSource({ ...database.typeOrm, migrations: [] }).initialize()
+      const first = await new DataSource({ ...opened.database.typeOrm, migrations: [] }).initialize()
       await first.runMigrations()
       await first.destroy()
-      expect(await tellAll(database.typeOrm)).toEqual(all('done'))
+      expect(await tellAll(opened.database.typeOrm)).toEqual(all('done'))
       expect(await tellAll('go')).toEqual(all('done'))
       await expectTable()
     })
@@ -64,7 +58,7 @@ describeBackends(availableBackends().filter(({ shared }) => shared))(
       "all succeed with plain SQL, by the database's own client",
       async () => {
         const { up } = migrationScripts(dialects[backend.dialect])
-        const runs = Array.from({ length: PROCESSES }, () => runScript(backend, database, up))
+        const runs = Array.from({ length: PROCESSES }, () => runScript(backend, opened.database, up))
         expect(await Promise.all(runs)).toEqual(all({ ok: true, stderr: '' }))
         await expectTable()
       },

@@ -1,9 +1,8 @@
-import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { type DialectName, dialects, tableDefinition } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
-import { openDatabase } from '../backends/open-database'
+import { useDatabase } from '../backends/open-database'
 
 const END = new Date('9999-12-31T23:59:59.999Z')
 
@@ -47,26 +46,25 @@ const INVALID: Readonly<Partial<Record<DialectName, readonly InvalidTime[]>>> = 
 describeBackends(availableBackends().filter(({ dialect, name }) => dialect in INVALID && name !== 'sqljs'))(
   'a row with an invalid time on $name',
   (backend) => {
-    let dataSource: DataSource
+    const opened = useDatabase(backend)
 
     beforeEach(async () => {
-      ;({ dataSource } = await openDatabase(backend))
       // As the migration makes it, but for the nulls.
       for (const statement of tableDefinition(dialects[backend.dialect]).up)
-        await dataSource.query(statement.replaceAll(/(lock\w+\W .*) not null/g, '$1 null'))
+        await opened.dataSource.query(statement.replaceAll(/(lock\w+\W .*) not null/g, '$1 null'))
     })
 
     it.each(INVALID[backend.dialect] ?? [])(
       'a row with %s is listed and reported, and does not break other rows',
       async (_, until, shown) => {
-        const provider = typeOrmLockProvider(dataSource)
+        const provider = typeOrmLockProvider(opened.dataSource)
         const findings = async () =>
           (await provider.table.check()).filter(({ code }) => code !== 'COLUMN_NULLABLE')
         expect(await findings()).toEqual([])
         // By default, MySQL and MariaDB refuse a zero date.
         const insert = ['mysql', 'mariadb'].includes(backend.dialect) ? 'insert ignore' : 'insert'
         const bad = (name: string, values: string) =>
-          dataSource.query(
+          opened.dataSource.query(
             `${insert} into shedlock (name, lock_until, locked_at, locked_by) values ('${name}', ${values})`,
           )
         await bad('bad', `${until}, ${until}, null`)
@@ -96,7 +94,8 @@ describeBackends(availableBackends().filter(({ dialect, name }) => dialect in IN
         // What is right stays as it was.
         const right = await provider.lock({ name: 'right', lockAtMostFor: '1h' })
         const before = await provider.table.find('right')
-        for (const { fix } of await findings()) for (const statement of fix) await dataSource.query(statement)
+        for (const { fix } of await findings())
+          for (const statement of fix) await opened.dataSource.query(statement)
         expect(await findings()).toEqual([])
         expect(await provider.table.find('right')).toMatchObject({
           lockUntil: before?.lockUntil,

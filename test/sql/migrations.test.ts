@@ -1,13 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DataSource } from 'typeorm'
-import { beforeEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { migrationFiles } from '../../scripts/migration-files'
 import { prismaFiles } from '../../scripts/prisma-files'
 import { type DialectName, dialects, type LockTableOptions, migrationScripts } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { openDatabase } from '../backends/open-database'
+import { availableBackends, describeBackends } from '../backends'
+import { useDatabase } from '../backends/open-database'
 import { hasClient, runScript } from '../backends/database-client'
 import { lockError } from '../lock-error'
 import { allowedNames, hostileNames } from './hostile-names'
@@ -34,36 +33,31 @@ describeBackends(availableBackends().filter(hasClient))(
   'the migration for $name, run by its own client',
   (backend) => {
     const dialect = dialects[backend.dialect]
-    let database: TestDatabase
-    let dataSource: DataSource
-
-    beforeEach(async () => {
-      ;({ database, dataSource } = await openDatabase(backend))
-    })
+    const opened = useDatabase(backend)
 
     it.each(Object.entries(names))('creates a table that works, and removes it: %s', async (_, namesOf) => {
       const options = namesOf(backend.dialect)
       const { up, down } = migrationScripts(dialect, options)
 
-      expect(await runScript(backend, database, up)).toMatchObject({ ok: true })
-      const provider = typeOrmLockProvider(dataSource, options)
+      expect(await runScript(backend, opened.database, up)).toMatchObject({ ok: true })
+      const provider = typeOrmLockProvider(opened.dataSource, options)
       expect(await provider.table.check()).toEqual([])
       const lock = await provider.lock(job)
       expect(lock).toBeDefined()
       expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
       // It may run again, and leaves the locks alone.
-      expect(await runScript(backend, database, up)).toMatchObject({ ok: true })
+      expect(await runScript(backend, opened.database, up)).toMatchObject({ ok: true })
       expect(await provider.lock(job)).toBeUndefined()
       await lock?.unlock()
 
-      expect(await runScript(backend, database, down)).toMatchObject({ ok: true })
+      expect(await runScript(backend, opened.database, down)).toMatchObject({ ok: true })
       await expect(provider.lock(job)).rejects.toEqual(lockError('TABLE_MISSING'))
     })
 
     it('fails when there is another table of that name', async () => {
-      await dataSource.query('create table shedlock (name varchar(64) primary key, holder int)')
+      await opened.dataSource.query('create table shedlock (name varchar(64) primary key, holder int)')
 
-      const { ok, stderr } = await runScript(backend, database, migrationScripts(dialect).up)
+      const { ok, stderr } = await runScript(backend, opened.database, migrationScripts(dialect).up)
       expect(ok).toBe(false)
       expect(stderr).toMatch(/lock_until/)
     })

@@ -1,22 +1,20 @@
-import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import type { LockRecord, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
-import { openDatabase, openMemory } from '../backends/open-database'
+import { openMemory, useDatabase } from '../backends/open-database'
 import { lockError } from '../lock-error'
 import { lockRow } from './lock-row'
 
 const HOUR = 3_600_000
 
 describeBackends(availableBackends())('a pause on $name', (backend) => {
-  let dataSource: DataSource
+  const opened = useDatabase(backend)
   let provider: SqlLockProvider
 
   beforeEach(async () => {
-    ;({ dataSource } = await openDatabase(backend))
-    provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
+    provider = typeOrmLockProvider(opened.dataSource, { lockedBy: 'host-1/42' })
     await Promise.all([provider.table.create(), provider.table.create()])
   })
 

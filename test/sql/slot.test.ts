@@ -6,7 +6,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterFile } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
-import { observeLockTable } from '../conformance/lock-table-observer'
+import { createLockTable, type observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
@@ -25,8 +25,7 @@ describeBackends(backends)('a slot on $name', (backend) => {
 
   beforeAll(async () => {
     ;({ dataSource } = await openDatabase(backend, {}, afterFile))
-    table = observeLockTable(dataSource, backend.dialect)
-    await table.createTable()
+    table = await createLockTable(dataSource, backend.dialect)
   })
 
   it.each(['before', 'after'])(

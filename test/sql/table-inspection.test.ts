@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { DataSource } from 'typeorm'
-import { beforeEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/dialects'
 import type { DialectName } from '../../src/sql/dialect'
 import type { LockTableOptions } from '../../src/sql/names'
@@ -9,7 +9,7 @@ import { tableDefinition } from '../../src/sql/table/definition'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
-import { openDatabase } from '../backends/open-database'
+import { useDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { itIf } from '../it-if'
 import { allowedNames, hostileNames } from './hostile-names'
@@ -33,19 +33,15 @@ const WORDS = /(?:olumn|on) '(\w+)'.*'(\w[^']*) not null'/
 const SCHEMAS = ['postgres', 'cockroachdb', 'mysql', 'mariadb']
 
 describeBackends(availableBackends())('the check of a table on $name', (backend) => {
-  let dataSource: DataSource
-
-  beforeEach(async () => {
-    ;({ dataSource } = await openDatabase(backend))
-  })
+  const opened = useDatabase(backend)
 
   const run = async (statements: readonly string[]): Promise<void> => {
-    for (const statement of statements) await dataSource.query(statement)
+    for (const statement of statements) await opened.dataSource.query(statement)
   }
 
   const migrated = async (options: LockTableOptions = {}): Promise<SqlLockProvider> => {
     await run(tableDefinition(dialects[backend.dialect], options).up)
-    return typeOrmLockProvider(dataSource, { ...options, lockedBy: 'tester' })
+    return typeOrmLockProvider(opened.dataSource, { ...options, lockedBy: 'tester' })
   }
 
   it.each(Object.entries({ default: {}, hostile: allowedNames(backend.dialect, hostileNames) }))(
@@ -85,7 +81,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     const [, succeeded, unlocked] = await Promise.all(slots.map((slot) => provider.lock(slot)))
     await succeeded?.unlock({ outcome: 'succeeded' })
     await unlocked?.unlock()
-    const rows = observeLockTable(dataSource, backend.dialect)
+    const rows = observeLockTable(opened.dataSource, backend.dialect)
     const now = await rows.clock()
     const row = { name: 'job', lockUntil: now + HOUR, lockedAt: now + ahead, lockedBy }
     await rows.insertRow(row)
@@ -115,7 +111,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     'gives SQL that makes the schema as well, where it is missing',
     async () => {
       const schema = `app_${randomBytes(6).toString('hex')}`
-      const provider = typeOrmLockProvider(dataSource, { schema })
+      const provider = typeOrmLockProvider(opened.dataSource, { schema })
       try {
         const findings = await provider.table.check()
         expect(findings).toMatchObject([{ code: 'TABLE_MISSING' }])
@@ -138,7 +134,10 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     'says that the server accepts no writes, and what to look for',
     async () => {
       await migrated()
-      const pinned = { ...dataSource.options, extra: { options: '-c default_transaction_read_only=on' } }
+      const pinned = {
+        ...opened.dataSource.options,
+        extra: { options: '-c default_transaction_read_only=on' },
+      }
       const readOnly = await new DataSource({
         ...pinned,
         migrationsRun: false,
@@ -155,7 +154,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
   const faults = tableFaults[backend.dialect] ?? []
   it.each(faults)('finds, and says what it must be: %s', async (_, found, make, options = {}) => {
     await run(make)
-    const provider = typeOrmLockProvider(dataSource, options)
+    const provider = typeOrmLockProvider(opened.dataSource, options)
 
     const findings = await provider.table.check()
     expect(findings.map(({ severity, code }) => `${severity}: ${code}`).join(', ')).toBe(found)
@@ -171,7 +170,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
       if (code === 'KEY_MISSING') await run([`create unique index by_name on shedlock (${column})`])
     }
     expect(await provider.table.check()).toEqual([])
-    const rows = await dataSource.query<unknown[]>('select * from shedlock')
+    const rows = await opened.dataSource.query<unknown[]>('select * from shedlock')
     expect(rows).toHaveLength(make.filter((statement) => statement.startsWith('insert')).length)
     expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
     expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()

@@ -7,7 +7,7 @@ import { createShedLockMigration } from '../../src/typeorm/migration'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends, typeOrmBackends, type TestDatabase } from '../backends'
-import { openDatabase, type OpenDatabase } from '../backends/open-database'
+import { openDatabase, openMemory, useDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 
@@ -173,12 +173,7 @@ class RenameShedLock1795000000000 {
 
 describeBackends(availableBackends())('the migrations of an app on $name', (backend) => {
   const job = { name: 'job', lockAtMostFor: '1h' }
-  let opened: OpenDatabase
-
-  beforeEach(async () => {
-    opened = await openDatabase(backend)
-  })
-
+  const opened = useDatabase(backend)
   const connect = (migrations: DataSourceOptions['migrations'], rest: LockTableOptions = {}) => {
     const { schema, ...names } = rest
     const entities = [shedLockEntity({ ...names, dialect: backend.dialect })]
@@ -293,9 +288,9 @@ describe('an entity whose table TypeORM could not find', () => {
 })
 
 it('ignores a schema of the DataSource where TypeORM does', async () => {
-  const dataSource = await new DataSource({ type: 'sqljs', schema: 'ops' } as DataSourceOptions).initialize()
-  afterTest(() => dataSource.destroy())
-  const provider = typeOrmLockProvider(dataSource)
+  const provider = typeOrmLockProvider(
+    await openMemory({ type: 'sqljs', database: undefined, schema: 'ops' }),
+  )
   await provider.table.create()
   expect(await provider.table.check()).toEqual([])
 })

@@ -12,7 +12,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterFile, afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase, type OpenDatabase } from '../backends/open-database'
-import { observeLockTable } from '../conformance/lock-table-observer'
+import { createLockTable, type observeLockTable } from '../conformance/lock-table-observer'
 import { freePort } from '../backends/free-port'
 import { TcpProxy } from '../backends/tcp-proxy'
 import { eventually } from '../eventually'
@@ -39,8 +39,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
 
   beforeAll(async () => {
     opened = await openDatabase(backend, {}, afterFile)
-    table = observeLockTable(opened.dataSource, backend.dialect)
-    await table.createTable()
+    table = await createLockTable(opened.dataSource, backend.dialect)
   })
 
   const lockedAt = async (name: string) => (await table.findRow(name))?.lockedAt

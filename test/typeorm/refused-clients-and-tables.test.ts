@@ -1,12 +1,12 @@
 import { DataSource } from 'typeorm'
-import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import type { DataSourceLike } from '../../src/typeorm/data-source-like'
 import { createShedLockMigration } from '../../src/typeorm/migration'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { migrated, openDatabase } from '../backends/open-database'
+import { availableBackends, describeBackends } from '../backends'
+import { migrated, useDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 
@@ -65,14 +65,10 @@ const backends = availableBackends().filter(({ name }) =>
 )
 
 describeBackends(backends)('TypeORM on $name', (backend) => {
-  let database: TestDatabase
-  let dataSource: DataSource
-  beforeEach(async () => {
-    ;({ database, dataSource } = await openDatabase(backend, migrated()))
-  })
+  const opened = useDatabase(backend, migrated())
 
   it('creates a provider before the DataSource is initialised, and rejects locks until then', async () => {
-    const later = new DataSource(database.typeOrm)
+    const later = new DataSource(opened.database.typeOrm)
     const provider = typeOrmLockProvider(later)
     const task = jest.fn()
     await expect(new LockingTaskExecutor(provider).executeWithLock(job, task)).rejects.toEqual(
@@ -85,7 +81,7 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
   })
 
   it('rejects locks that are being acquired while the DataSource is destroyed', async () => {
-    const provider = typeOrmLockProvider(dataSource, { timeLimit: '1s' })
+    const provider = typeOrmLockProvider(opened.dataSource, { timeLimit: '1s' })
     await (await provider.lock(job))?.unlock()
     let isDestroyed = false
     // A busy machine may take longer to close the pool than a lock has time.
@@ -95,7 +91,7 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
     const forgotten = Array.from({ length: 30 }, (_, index) =>
       provider.lock({ ...job, name: `job ${index}` }).catch(withReason),
     )
-    await dataSource.destroy()
+    await opened.dataSource.destroy()
     isDestroyed = true
     // As long as the pool is being closed, mysql2 says so itself.
     const closing = lockError('DATABASE_ERROR', /is closed|in closed state/)
@@ -112,9 +108,9 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
       'INVALID_CLIENT',
       /was destroyed – await dataSource.initialize\(\) before the first lock, and stop the jobs/,
     )
-    const provider = typeOrmLockProvider(dataSource, { ownConnections: 0 })
+    const provider = typeOrmLockProvider(opened.dataSource, { ownConnections: 0 })
     const lock = await provider.lock(job)
-    await dataSource.destroy()
+    await opened.dataSource.destroy()
     await expect(provider.lock(job)).rejects.toThrow(destroyed)
     await expect(lock?.extend('1m')).rejects.toThrow(destroyed)
     await expect(lock?.unlock()).rejects.toThrow(destroyed)
@@ -123,9 +119,9 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
   itIf(backend.dialect !== 'sqlite', 'a connection of its own')(
     'releases a lock on its own connection after the DataSource was destroyed',
     async () => {
-      const provider = typeOrmLockProvider(dataSource)
+      const provider = typeOrmLockProvider(opened.dataSource)
       const lock = await provider.lock(job)
-      await dataSource.destroy()
+      await opened.dataSource.destroy()
       await lock?.extend('1m')
       await lock?.unlock()
       await expect(provider.lock(job)).rejects.toEqual(lockError('INVALID_CLIENT'))
@@ -135,12 +131,12 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
   it.each(['name', 'lock_until', 'locked_at', 'locked_by'])(
     'rejects with TABLE_MISMATCH if column %s is missing, also if it was there before, and runs no task',
     async (column) => {
-      const earlier = typeOrmLockProvider(dataSource)
+      const earlier = typeOrmLockProvider(opened.dataSource)
       await (await earlier.lock(job))?.unlock()
-      await dataSource.query(`alter table shedlock rename column ${column} to other`)
+      await opened.dataSource.query(`alter table shedlock rename column ${column} to other`)
       const missing = `'shedlock' has no column '${column}' – add it as '[^']+ not null', or correct columnNames`
       const task = jest.fn()
-      for (const provider of [earlier, typeOrmLockProvider(dataSource)])
+      for (const provider of [earlier, typeOrmLockProvider(opened.dataSource)])
         await expect(new LockingTaskExecutor(provider).executeWithLock(job, task)).rejects.toEqual(
           lockError('TABLE_MISMATCH', new RegExp(missing)),
         )

@@ -5,7 +5,7 @@ import { afterFile } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { idsOf, SESSIONS } from '../backends/server-sessions'
-import { observeLockTable } from '../conformance/lock-table-observer'
+import { createLockTable, type observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 import { blockRow } from '../sql/block-row'
@@ -26,8 +26,7 @@ describeBackends(servers)('the statements on $name', (backend) => {
     const opened = await openDatabase(backend, {}, afterFile)
     observer = opened.dataSource
     dataSource = await opened.connect({ logger: statements, logging: ['query'] })
-    table = observeLockTable(observer, backend.dialect)
-    await table.createTable()
+    table = await createLockTable(observer, backend.dialect)
   })
 
   itIf(backend.dialect === 'postgres', 'commits that need not be durable')(
