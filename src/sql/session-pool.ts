@@ -62,8 +62,9 @@ const LONG_WAIT = 500
  * cannot open one, or the server has no room for it, the session is one of the client's pool, and goes back after each attempt.
  *
  * Usually, one or two connections are enough. More are opened, up to five, while more than four calls wait for each; up to ten only
- * while the others would wait for longer than half of their time limit. An idle one is closed after a second. While a lock is held, one
- * stays open, so that an extension needs no login; of a client's pool too, if that has enough.
+ * while the others would wait for longer than half of their time limit, or if no call has ended for a quarter of it. An idle one is
+ * closed after a second. While a lock is held, one stays open, so that an extension needs no login; of a client's pool too, if that
+ * has enough.
  *
  * Calls that keep a lock go first. The others go in the order of their deadlines, but a release as if it had been called a fifth of its
  * time limit earlier: it does not wait behind later acquisitions, and those that are about to run out of time do not wait behind it.
@@ -94,6 +95,7 @@ export class SessionPool {
   readonly #readOnly = new Allowance(6, 1_250)
   readonly #silentOfRow = new Map<string, number>()
   #cancelTimer: Cancel | undefined
+  #cancelWatch: Cancel | undefined
 
   /** Lets an attempt begin: at once, or when the promise resolves. Call `endTurn` for each. */
   beginTurn(turn: Turn): Promise<void> | undefined {
@@ -119,6 +121,7 @@ export class SessionPool {
    */
   endTurn(turn: Turn, took?: number, isConflict = false): void {
     if (!this.#turns.delete(turn)) return
+    this.#stopWatch()
     if (took !== undefined) {
       this.#turnTakes += (took - this.#turnTakes) / 4
       this.#isWaitingForLocks = isConflict && took >= LONG_WAIT
@@ -132,11 +135,29 @@ export class SessionPool {
   }
 
   #next(): void {
-    for (let [first] = this.#waiting; first && this.#hasRoom(first.turn); [first] = this.#waiting) {
-      this.#turns.add(first.turn)
-      this.#waiting.shift()
-      first.begin()
-    }
+    let [first] = this.#waiting
+    for (; first && this.#hasRoom(first.turn); [first] = this.#waiting) this.#begin(first)
+    if (first) this.#cancelWatch ??= time.after(first.turn.deadline.limit / 4, this.#beginAnother, false)
+  }
+
+  #begin({ turn, begin }: WaitingTurn): void {
+    this.#stopWatch()
+    this.#turns.add(turn)
+    this.#waiting.shift()
+    begin()
+  }
+
+  /** No turn has begun or ended for a while, as when all connections are silent. */
+  readonly #beginAnother = (): void => {
+    this.#cancelWatch = undefined
+    const [first] = this.#waiting
+    if (first && this.#canOpen(first.turn) && this.#turns.size < first.turn.most) this.#begin(first)
+    this.#next()
+  }
+
+  #stopWatch(): void {
+    this.#cancelWatch?.()
+    this.#cancelWatch = undefined
   }
 
   #hasRoom(turn: Turn): boolean {

@@ -20,7 +20,7 @@ class Connection implements SqlSession {
 
   async execute(...statement: Parameters<SqlSession['execute']>) {
     this.driver.sent++
-    await this.driver.answer(this)
+    await this.driver.answer(this, statement[2])
     return this.session.execute(...statement)
   }
 
@@ -48,7 +48,7 @@ class FakeDriver implements SqlClient {
   keepsOne = false
   unusable: SqlClient['unusable']
   opening: () => Promise<unknown> = () => Promise.resolve()
-  answer: (connection?: Connection) => Promise<unknown> = () => Promise.resolve()
+  answer: (connection?: Connection, wants?: string) => Promise<unknown> = () => Promise.resolve()
 
   open = async (): Promise<SqlSession> => {
     this.opened++
@@ -250,6 +250,21 @@ describe('the connections of the locks', () => {
     expect(driver.opened).toBe(2)
     await settle(Promise.resolve(lock?.unlock()))
     await settle(provider.drain())
+  })
+
+  it('that answer no write, all at once, leave the calls that wait to others', async () => {
+    driver.answer = () => later(1)
+    await settle(many(60), 500)
+    const silent = new Set(driver.own)
+    expect(silent.size).toBe(5)
+    driver.answer = (connection, wants) =>
+      connection && silent.has(connection) && wants === 'changed'
+        ? new Promise(() => undefined)
+        : Promise.resolve()
+    const locks = await settle(many(20, 'later'), LIMIT)
+    expect(locks.filter(({ status }) => status === 'fulfilled')).toHaveLength(15)
+    expect(driver.most).toBeLessThanOrEqual(10)
+    await settle(provider.drain(), SECOND)
   })
 
   it('that were idle while the process stood still are not used for an acquisition', async () => {
