@@ -18,7 +18,7 @@ interface Manifest {
 }
 
 /** A package that a project can load. */
-export interface Installed {
+interface Installed {
   readonly name: string
   readonly path: string
   load(): unknown
@@ -36,36 +36,27 @@ const NOT_SOURCES =
 /** The user's project: the folder in which the command runs. */
 export class Project {
   readonly manifest: Manifest
-  readonly #declared: Readonly<Record<string, string>>
-  /** What the root of its workspace names for all members. */
-  readonly #shared: Readonly<Record<string, string>>
+  /** The project whose workspace it is a member of. */
+  readonly workspace: Project | undefined
+  /** What its own package.json names, with the versions. */
+  readonly declared: Readonly<Record<string, string>>
   #files: readonly string[] | undefined
 
   constructor(readonly root = process.cwd()) {
     this.manifest = manifestIn(root) ?? {}
-    this.#declared = declaredIn(this.manifest)
-    const workspace = this.workspace()
-    this.#shared = workspace === undefined ? {} : declaredIn(manifestIn(workspace) ?? {})
+    this.declared = declaredIn(this.manifest)
+    const workspace = withParents(root).slice(1).find(isWorkspace)
+    this.workspace = workspace === undefined ? undefined : new Project(workspace)
   }
 
   /** Whether its package.json names the package, or that of its workspace. */
   has(name: string): boolean {
-    return this.declares(name) || name in this.#shared
+    return this.declares(name) || this.workspace?.declares(name) === true
   }
 
   /** Whether its own package.json names the package. */
   declares(name: string): boolean {
-    return name in this.#declared
-  }
-
-  /** The folder of the workspace that it is a member of. */
-  workspace(): string | undefined {
-    return withParents(this.root)
-      .slice(1)
-      .find(
-        (above) =>
-          manifestIn(above)?.workspaces !== undefined || existsSync(join(above, 'pnpm-workspace.yaml')),
-      )
+    return name in this.declared
   }
 
   /** Itself, and the packages in its folder. */
@@ -77,7 +68,9 @@ export class Project {
   /** The installed version of a package, or the one that package.json asks for; empty if neither is known. */
   version(name: string): string {
     const { version } = this.#installed(name) ?? {}
-    return version ?? /\d+(\.\d+)*/.exec(this.#declared[name] ?? this.#shared[name] ?? '')?.[0] ?? ''
+    return (
+      version ?? /\d+(\.\d+)*/.exec(this.declared[name] ?? this.workspace?.declared[name] ?? '')?.[0] ?? ''
+    )
   }
 
   /** What an installed package needs of another one, such as `@4.3.3`; empty if it is not known. */
@@ -110,10 +103,8 @@ export class Project {
 
   /** The paths of the files of its workspace with one of these extensions; none without a workspace. */
   filesOfWorkspace(...extensions: readonly string[]): readonly string[] {
-    const root = this.workspace()
-    return root === undefined
-      ? []
-      : new Project(root).files(...extensions).map((file) => this.short(join(root, file)))
+    const { workspace } = this
+    return workspace?.files(...extensions).map((file) => this.short(join(workspace.root, file))) ?? []
   }
 
   /** JavaScript and TypeScript, without declarations and tests. */
@@ -160,7 +151,7 @@ export class Project {
       'yarn.lock': 'yarn',
       'bun.lock': 'bun',
     }
-    const top = this.workspace() ?? this.root
+    const { root: top } = this.workspace ?? this
     const folders = withParents(this.root).filter((folder) => `${folder}/`.startsWith(`${top}/`))
     const [manager = 'npm'] = folders.flatMap((folder) => {
       const [, lock] = Object.entries(locks).find(([file]) => existsSync(join(folder, file))) ?? []
@@ -221,14 +212,22 @@ function withParents(folder: string): readonly string[] {
   return parent === folder ? [folder] : [folder, ...withParents(parent)]
 }
 
+function isWorkspace(folder: string): boolean {
+  return manifestIn(folder)?.workspaces !== undefined || existsSync(join(folder, 'pnpm-workspace.yaml'))
+}
+
 function declaredIn({ dependencies, devDependencies, peerDependencies }: Manifest) {
   return { ...peerDependencies, ...devDependencies, ...dependencies }
 }
 
-/** @returns `undefined` without a package.json, or with one that cannot be read, such as a template */
 function manifestIn(folder: string): Manifest | undefined {
+  return jsonIn(join(folder, 'package.json')) as Manifest | undefined
+}
+
+/** @returns `undefined` without the file, or with one that cannot be read, such as a template */
+export function jsonIn(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+    return JSON.parse(readFileSync(path, 'utf8'))
   } catch {
     return undefined
   }

@@ -2,7 +2,7 @@ import type { Driver } from '../../drivers/internal'
 import type { StatementResult } from '../../sql/internal'
 import { databaseFailure, wrongUsage, type CommandError } from '../command-error'
 import { oneLine } from '../output'
-import { Project, type Installed } from '../project'
+import { Project } from '../project'
 
 /** What the command line uses of a database driver in the user's project. */
 export interface CliDriver extends Driver {
@@ -22,35 +22,22 @@ export interface DriverConnection {
 }
 
 /** Loads the first package of a driver that the user's project, or one of its packages in `via`, can load. */
-export function loadDriver({ packages, via }: Pick<CliDriver, 'packages' | 'via'>): {
+export function loadDriver({ packages, via }: CliDriver): {
   name: string
   exports: unknown
 } {
   const found = new Project().find(packages, via)
-  if (found) return { name: found.name, exports: load(found) }
-  throw databaseFailure(
-    `There is no driver for this database in ${process.cwd()} – install ${packages.map(packageOf).join(' or ')}, or use --data-source.`,
-  )
-}
-
-function load(found: Installed): unknown {
+  if (!found)
+    throw databaseFailure(
+      `There is no driver for this database in ${process.cwd()} – install ${packages.map(packageOf).join(' or ')}, or use --data-source.`,
+    )
   try {
-    return found.load()
+    return { name: found.name, exports: found.load() }
   } catch (error) {
     throw databaseFailure(
       `The driver ${found.name} cannot be loaded: ${oneLine(error)} – install it again, with this version of Node.js.`,
     )
   }
-}
-
-/** The package to install for a driver; `undefined` if the project has one, or names one that is yet to be installed. */
-export function missingPackage(
-  project: Project,
-  { packages, via }: Pick<CliDriver, 'packages' | 'via'>,
-): string | undefined {
-  const names = packages.map(packageOf)
-  if (project.find(packages, via) ?? [...names, ...via].some((name) => project.has(name))) return undefined
-  return names[0]
 }
 
 /** Describes the option `ssl` of most drivers. */
@@ -60,7 +47,7 @@ export function describeTls(ssl: unknown): string {
 }
 
 /** Shortens `mysql2/promise` to `mysql2`, because npm would install the former from GitHub. */
-function packageOf(path: string): string {
+export function packageOf(path: string): string {
   return path.startsWith('@') ? path : (path.split('/')[0] ?? path)
 }
 

@@ -41,7 +41,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const project = new Project()
   const task = { project, names: lockTableOptions(flags), wanted: flags.migrations ?? [] }
   // The schema, the client and the jobs may be in several packages of a workspace.
-  const members = [project, ...new Project(project.workspace() ?? project.root).members()]
+  const members = [project, ...(project.workspace ?? project).members()]
   const plan = await ormOf(project, members, orm).plan(task)
   const withJobs = new Map(members.filter(hasJobs).map((member) => [project.short(member.root), member]))
   const [[folder, member] = ['.', project], ...more] = withJobs

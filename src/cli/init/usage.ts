@@ -1,5 +1,5 @@
-import { basename, dirname, extname } from 'node:path'
-import type { Project } from '../project'
+import { basename, dirname, extname, join } from 'node:path'
+import { jsonIn, type Project } from '../project'
 import { literal, type Plan, type Step, type Task } from './plan'
 
 /** How a scheduler calls a job: what is imported of it, the slot, the call, and what stops it at a shutdown. */
@@ -50,11 +50,8 @@ type Cron = Readonly<Record<'path' | 'schedule', string>>
 
 /** The first job that Vercel calls by HTTP. */
 function cronOf(member: Project): Cron | undefined {
-  try {
-    return (JSON.parse(member.read('vercel.json')) as { crons?: Cron[] }).crons?.[0]
-  } catch {
-    return undefined
-  }
+  const { crons } = (jsonIn(join(member.root, 'vercel.json')) ?? {}) as { crons?: Cron[] }
+  return crons?.[0]
 }
 
 /** The scheduler and its version, the lines to write, and what they import beside this package and the scheduler. */
