@@ -25,20 +25,12 @@ interface End {
   readonly why: string
 }
 
-/** The acquisition behind each lock, and the acquisitions that guard a transaction. */
-const { acquisitions, guarded } = sharedByEveryCopy('acquisitions', () => ({
-  acquisitions: new WeakMap<object, Acquisition>(),
-  guarded: new WeakSet<Acquisition>(),
-}))
+/** The acquisition behind each lock. */
+const acquisitions = sharedByEveryCopy('acquisitions.2', () => new WeakMap<object, Acquisition>())
 
 /** Returns the storage's acquisition behind this lock, for functions such as the SQL guard. */
 export function acquisitionOf(lock: object): Acquisition | undefined {
   return acquisitions.get(lock)
-}
-
-/** Records that a transaction is guarded by this acquisition, so that a release that times out can name it as a possible cause. */
-export function recordGuard(acquisition: Acquisition): void {
-  guarded.add(acquisition)
 }
 
 const OUTLIVED = 'the task ran longer than lockAtMostFor'
@@ -186,12 +178,7 @@ export class HeldLock implements Lock {
     this.#endWith({ code: 'NOT_LOCKED', why: 'it was released' })
     await this.#inTurn(async () => {
       if (this.#isReleased) return
-      try {
-        await this.#acquisition.unlock(end[0], end[1])
-      } catch (error) {
-        const isTimeout = error instanceof LockError && error.code === 'TIMEOUT'
-        throw isTimeout && guarded.has(this.#acquisition) ? guardedTimeoutError(error) : error
-      }
+      await this.#acquisition.unlock(end[0], end[1])
       this.#isReleased = true
     })
   }
@@ -297,15 +284,6 @@ export class HeldLock implements Lock {
 function parseOutcome<Value>(outcome: Value, option: string, lockName?: string): Value {
   if (['succeeded', 'failed', 'unused'].includes(String(outcome))) return outcome
   throw optionError(option, "'succeeded', 'failed' or 'unused'", lockName)
-}
-
-/** Creates the error for a release that timed out, with a cause that the storage cannot know: a guard blocks the lock's row. */
-function guardedTimeoutError({ code, message, lockName, cause }: LockError): LockError {
-  return new LockError(
-    code,
-    `${message} Or a transaction with a guard of this lock is still open – end it inside the task, for example by putting @Transactional below @SchedulerLock.`,
-    { lockName, cause },
-  )
 }
 
 /** Creates the process warning for a loss without a listener. Without it, the task would end as if it had kept its lock. */

@@ -61,8 +61,10 @@ export interface CallLimits {
   readonly leaseLeft?: number | undefined
 }
 
-const NO_ANSWER =
-  'check whether the connection pool is exhausted (a lock needs a connection of its own besides those of open transactions), connections cannot be opened or have fallen silent (limit both: connectTimeoutMS of TypeORM, connectionTimeoutMillis and query_timeout of pg, socketTimeout of mariadb), the client cannot log in (mariadb on MySQL without TLS: allowPublicKeyRetrieval), the table is locked, by a migration for example, the database is blocked, or it is waiting for a synchronous standby that is down.'
+/** What keeps the row of a lock from being released after its task. */
+const OPEN_GUARD =
+  'a transaction with a guard of this lock is still open (end it inside the task, for example by putting @Transactional below @SchedulerLock)'
+const NO_ANSWER = `check whether the connection pool is exhausted (a lock needs a connection of its own besides those of open transactions), connections cannot be opened or have fallen silent (limit both: connectTimeoutMS of TypeORM, connectionTimeoutMillis and query_timeout of pg, socketTimeout of mariadb), the client cannot log in (mariadb on MySQL without TLS: allowPublicKeyRetrieval), the table is locked, by a migration for example, ${OPEN_GUARD}, the database is blocked, or it is waiting for a synchronous standby that is down.`
 const LEASE_IS_OVER = 'no more was left of its lease. Extend it earlier, or make lockAtMostFor longer.'
 
 /** Creates the error for a call without an answer. */
@@ -89,8 +91,7 @@ export function isPoolTimeout(error: unknown): boolean {
 /** Reads from a server's message why a write is not certain to be committed: see `commits` of PostgreSQL. */
 const suspicionIn = (message: string): string | undefined =>
   /"(open transaction, or [^"]*)"/.exec(message)?.[1]
-const BUSY_ADVICE =
-  'check whether its table is locked, another transaction has locked its row, or too many connections are open.'
+const BUSY_ADVICE = `check whether its table is locked, another transaction has locked its row, ${OPEN_GUARD}, or too many connections are open.`
 export const SUSPICION_ADVICE =
   'let the app end its transactions, and make such a trigger fire after the statement.'
 

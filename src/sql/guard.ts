@@ -6,7 +6,6 @@ import {
   inMemory,
   configurationError,
   LockError,
-  recordGuard,
   type ActiveLock,
 } from '../core/internal'
 import { Attempt } from './calls'
@@ -107,7 +106,6 @@ async function expectTransaction(transaction: SqlClient, { table }: LockRow): Pr
  */
 export async function guardTransaction(transaction: SqlClient, row: LockRow): Promise<void> {
   const { table, name: lockName, owner } = row
-  recordGuard(row)
   const attempt = new Attempt(transaction, {}, lockName)
   const values = { name: lockName, lockedBy: owner }
   try {

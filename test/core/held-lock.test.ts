@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
-import { acquisitionOf, HeldLock, recordGuard } from '../../src/core/held-lock'
+import { acquisitionOf, HeldLock } from '../../src/core/held-lock'
 import type { LockingTaskExecutorListener } from '../../src/core/listener'
 import type { Acquisition } from '../../src/core/lock'
 import { Lease } from '../../src/core/time'
@@ -58,49 +58,6 @@ describe('the acquisition behind a lock', () => {
     const nested = lockOf(lock.lend(() => undefined))
     for (const each of [nested, lockOf(nested.lend(() => undefined))]) expect(acquisitionOf(each)).toBe(given)
     expect(acquisitionOf({})).toBeUndefined()
-  })
-
-  it('is named as a cause if it could not be released in time, once a transaction used it as a guard', async () => {
-    const cause = new Error('no answer')
-    const timeout = new LockError('TIMEOUT', 'The database did not answer.', { lockName: 'job', cause })
-    const given = acquisition({ unlock: () => Promise.reject(timeout) })
-    const lock = lockOf(given)
-    expect(acquisitionOf(lock)).toBe(given)
-    await expect(lock.unlock()).rejects.toBe(timeout)
-    recordGuard(given)
-    const guarded = lock.unlock()
-    await expect(guarded).rejects.toEqual(lockError('TIMEOUT', /not answer\. Or a transaction with a guard/))
-    await expect(guarded).rejects.toMatchObject({ lockName: 'job', cause })
-  })
-
-  it.each([new Error('no'), new LockError('DATABASE_ERROR', 'no')])(
-    'is no cause of %s, even if it was a guard',
-    async (error) => {
-      const given = acquisition({ unlock: () => Promise.reject(error) })
-      const lock = lockOf(given)
-      recordGuard(given)
-      await expect(lock.unlock()).rejects.toBe(error)
-    },
-  )
-})
-
-describe('a fencing token', () => {
-  it('comes from the storage, also through a lock that is lent', async () => {
-    const lock = lockOf(acquisition({ fencingToken: () => Promise.resolve(7) }))
-    expect(await lock.fencingToken()).toBe(7)
-    expect(await lock.lend(() => undefined).fencingToken?.()).toBe(7)
-  })
-
-  it('is refused where the storage has none', async () => {
-    await expect(lockOf(acquisition()).fencingToken()).rejects.toEqual(
-      lockError('INVALID_CONFIGURATION', "The provider of lock 'job' has no fencing tokens – use"),
-    )
-  })
-
-  it('that belongs to somebody else ends the lock', async () => {
-    const lock = lockOf(acquisition({ fencingToken: () => Promise.resolve(undefined) }))
-    await expect(lock.fencingToken()).rejects.toEqual(lockError('LOCK_LOST', 'no longer belongs to it'))
-    expect(lock.remaining()).toBe(0)
   })
 })
 
