@@ -11,8 +11,15 @@ interface Judged {
 
 /** Under which a crash of the server may forget a lock. They are the server's own, so that no test sets them. */
 const FORGETFUL = {
-  'flush of the binary log': { wrong: ['0', '100'], right: ['1'] },
-  'flush at commit': { wrong: ['0', '2'], right: ['1'] },
+  'flush at commit': {
+    wrong: [
+      'innodb_flush_log_at_trx_commit 0',
+      'innodb_flush_log_at_trx_commit 2, sync_binlog 1',
+      'innodb_flush_log_at_trx_commit 1, sync_binlog 0',
+      'innodb_flush_log_at_trx_commit 1, sync_binlog 100',
+    ],
+    right: ['innodb_flush_log_at_trx_commit 1', 'innodb_flush_log_at_trx_commit 1, sync_binlog 1'],
+  },
   // A node of Galera is needed to switch it on. MySQL does not have it.
   galera: { wrong: ['ON'], right: ['OFF'] },
 }

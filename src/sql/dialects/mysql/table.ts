@@ -121,22 +121,14 @@ export const mysqlTable: TableDialect = {
     },
     {
       name: 'flush at commit',
-      read: sql`select @@innodb_flush_log_at_trx_commit as value`,
-      wrong: /^[02]$/,
-      severity: 'warning',
-      message:
-        'a crash of the server may lose a lock that was just acquired – set innodb_flush_log_at_trx_commit to 1',
-      fix: () => 'set global innodb_flush_log_at_trx_commit = 1',
-    },
-    {
-      name: 'flush of the binary log',
       // When the server restarts after a crash, it undoes transactions that are not in the binary log.
-      read: sql`select if(@@log_bin, @@sync_binlog, 1) as value`,
-      wrong: /^(?!1$)/,
+      read: sql`
+        select concat('innodb_flush_log_at_trx_commit ', @@innodb_flush_log_at_trx_commit, if(@@log_bin, concat(', sync_binlog ', @@sync_binlog), '')) as value`,
+      wrong: /commit [02]|binlog (?!1$)/,
       severity: 'warning',
       message:
-        'a crash of the server may lose a lock that was just acquired – set sync_binlog to 1, or do without the binary log',
-      fix: () => 'set global sync_binlog = 1',
+        'a crash of the server may lose a lock that was just acquired – set innodb_flush_log_at_trx_commit to 1, and sync_binlog too, or do without the binary log',
+      fix: () => 'set global innodb_flush_log_at_trx_commit = 1, global sync_binlog = 1',
     },
   ],
 }
