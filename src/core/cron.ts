@@ -116,15 +116,7 @@ function notDue() {
 /** Returns the same time as `slotOf`, in milliseconds since 1970; `undefined` if the expression was never due. */
 export function lastDue(cron: CronLike | CronTimeLike, now: number): number | undefined {
   const latest = now + TIMER_TOLERANCE
-  if ('getNextDateFrom' in cron) {
-    if (typeof cron.source !== 'string') {
-      const only = cron.source.toMillis()
-      return only <= latest ? only : undefined
-    }
-    // `sendAt` has already resolved the configured time zone or UTC offset.
-    const zone = cron.sendAt().zoneName ?? undefined
-    return lastBefore(latest, (start) => cron.getNextDateFrom(start, zone).toMillis())
-  }
+  if ('getNextDateFrom' in cron) return lastBefore(latest, nextAfter(cron))
   if (cron.options?.interval)
     throw configurationError(
       "croner's option interval counts from the last run of each instance, so the runs have no slots – write the interval as an expression, such as '*/4 * * * * *', or leave slot out and set lockAtLeastFor.",
@@ -135,16 +127,27 @@ export function lastDue(cron: CronLike | CronTimeLike, now: number): number | un
   } catch {
     // croner 10 throws a TypeError where it looks for a 29th of February in the past.
   }
-  return lastBefore(latest, (start) => cron.nextRun(start)?.getTime() ?? Infinity)
+  return lastBefore(latest, nextAfter(cron))
 }
 
-/**
- * Finds the last due time with a library that searches only forwards, and slowly: starts close to the result.
- *
- * @param nextAfter returns the first due time after another time
- */
-export function lastBefore(latest: number, nextAfter: (start: Date) => number): number | undefined {
-  const next = (start: number): number => nextAfter(new Date(start))
+/** Returns the first due time after another time, if there is one, in milliseconds since 1970. */
+type NextAfter = (start: Date) => number | undefined
+
+/** Reads the due times that lie ahead. */
+export function nextAfter(cron: CronLike | CronTimeLike): NextAfter {
+  if (!('getNextDateFrom' in cron)) return (start) => cron.nextRun(start)?.getTime()
+  if (typeof cron.source === 'string') {
+    // `sendAt` has already resolved the configured time zone or UTC offset.
+    const zone = cron.sendAt().zoneName ?? undefined
+    return (start) => cron.getNextDateFrom(start, zone).toMillis()
+  }
+  const only = cron.source.toMillis()
+  return (start) => (only > start.getTime() ? only : undefined)
+}
+
+/** Finds the last due time with a library that searches only forwards, and slowly: starts close to the result. */
+export function lastBefore(latest: number, after: NextAfter): number | undefined {
+  const next = (start: number): number => after(new Date(start)) ?? Infinity
   for (let back = SECOND; back < 4 * LONGEST_INTERVAL; back *= 4) {
     let due = next(latest - back)
     if (due > latest) continue

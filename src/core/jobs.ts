@@ -1,4 +1,4 @@
-import { lastBefore, lastDue, type CronLike, type CronTimeLike } from './cron'
+import { lastBefore, lastDue, nextAfter, type CronLike, type CronTimeLike } from './cron'
 import { configurationError } from './errors'
 import { aFunction, anObject, parseOptions, type OptionParsers, type ParsedOptions } from './options'
 import { NEVER_ACQUIRED, timeOf } from './slots'
@@ -98,7 +98,7 @@ function dueTimes(due: Due, lockName?: string): Omit<DueTimes, 'since'> {
   // Read each time, because a job may get another expression.
   const cron = () => (given.cronTime ?? given) as CronLike | CronTimeLike
   if ('getNextDateFrom' in cron() || 'nextRun' in cron())
-    return { last: (now) => lastDue(cron(), now), next: (now) => nextDue(cron(), now) }
+    return { last: (now) => lastDue(cron(), now), next: (now) => nextAfter(cron())(new Date(now)) }
   for (const method of ['getNextRun', 'nextInvocation'] as const) {
     const { [method]: next } = given
     if (typeof next === 'function') return remembered(() => milliseconds(next.call(due) as Date | null))
@@ -110,25 +110,13 @@ function dueTimes(due: Due, lockName?: string): Omit<DueTimes, 'since'> {
   )
 }
 
-function nextDue(cron: CronLike | CronTimeLike, now: number): number | undefined {
-  if (!('getNextDateFrom' in cron)) return milliseconds(cron.nextRun(new Date(now)))
-  if (typeof cron.source !== 'string') {
-    const only = cron.source.toMillis()
-    return only > now ? only : undefined
-  }
-  return cron.getNextDateFrom(new Date(now), cron.sendAt().zoneName ?? undefined).toMillis()
-}
-
 function milliseconds(date: { getTime?(): number } | Date | null | undefined): number | undefined {
   const value = Number(date?.getTime?.() ?? timeOf(date) ?? NaN)
   return Number.isNaN(value) ? undefined : value
 }
 
-function timesOf(nextAfter: (start: Date) => number | undefined): Omit<DueTimes, 'since'> {
-  return {
-    next: (now) => nextAfter(new Date(now)),
-    last: (now) => lastBefore(now, (start) => nextAfter(start) ?? Infinity),
-  }
+function timesOf(after: (start: Date) => number | undefined): Omit<DueTimes, 'since'> {
+  return { next: (now) => after(new Date(now)), last: (now) => lastBefore(now, after) }
 }
 
 /** So many seconds are longer than the minute after which a run is missed. */
