@@ -163,9 +163,7 @@ export class SqlLockProvider extends LockProvider {
       ownConnections,
     )
     this.#debts = new Debts(this.#table.shared)
-    this.table = new TableOperations(this.#table, known, lockedBy, (name, owner) =>
-      this.#row(name, [], owner),
-    )
+    this.table = new TableOperations(this.#table, lockedBy, (name, owner) => this.#row(name, [], owner))
   }
 
   /**

@@ -42,19 +42,12 @@ import { readPlace, type Place } from './place'
  */
 export class TableOperations {
   readonly #table: LockTable
-  readonly #dialect: Dialect
   readonly #lockedBy: string
   readonly #newRow: (name: string, lockedBy: string) => LockRow
 
   /** @internal */
-  constructor(
-    table: LockTable,
-    dialect: Dialect,
-    lockedBy: string,
-    newRow: (name: string, lockedBy: string) => LockRow,
-  ) {
+  constructor(table: LockTable, lockedBy: string, newRow: (name: string, lockedBy: string) => LockRow) {
     this.#table = table
-    this.#dialect = dialect
     this.#lockedBy = lockedBy
     this.#newRow = newRow
   }
@@ -110,7 +103,10 @@ export class TableOperations {
    */
   check(): Promise<TableFinding[]> {
     const { sql } = this.#table
-    return this.#table.call({ attempt: (attempt) => inspectTable(attempt, this.#dialect, sql) }, 'nothing')
+    return this.#table.call(
+      { attempt: (attempt) => inspectTable(attempt, this.#table.dialect, sql) },
+      'nothing',
+    )
   }
 
   /** @internal Reads where the table is. */
@@ -118,7 +114,7 @@ export class TableOperations {
     const { sql } = this.#table
     const { server } = this.#table.client
     const attempt = async (current: Attempt): Promise<Place> => ({
-      ...(await readPlace(current, this.#dialect, sql)),
+      ...(await readPlace(current, this.#table.dialect, sql)),
       ...(server !== undefined && { server }),
     })
     return this.#table.call({ isRepeatable: () => true, attempt }, 'nothing')
@@ -126,8 +122,8 @@ export class TableOperations {
 
   /** @internal Opens a session for questions about the server. */
   session(): { readonly dialect: Dialect; readonly attempt: Attempt } {
-    const dialect = this.#dialect
-    return { dialect, attempt: new Attempt(this.#table.client, dialect) }
+    const { client, dialect } = this.#table
+    return { dialect, attempt: new Attempt(client, dialect) }
   }
 
   /**
@@ -258,7 +254,7 @@ export class TableOperations {
     const { sql } = this.#table
     const { schema = await this.#ownSchema() } = sql
     try {
-      for (const statement of tableDefinition(this.#dialect, { ...sql.names, schema }).up)
+      for (const statement of tableDefinition(this.#table.dialect, { ...sql.names, schema }).up)
         await this.#table.call(
           { attempt: (attempt) => attempt.execute(raw(statement), {}, 'changed') },
           'nothing',
@@ -274,7 +270,7 @@ export class TableOperations {
   /** Returns the schema in which a connection creates a table as long as the app has set nothing in its session, if a session may create it elsewhere. */
   async #ownSchema(): Promise<string | undefined> {
     const { client } = this.#table
-    const { sessionSchema } = this.#dialect.table
+    const { sessionSchema } = this.#table.dialect.table
     // If it cannot be read, creating the table shows why.
     if (sessionSchema) return (await this.place().catch(() => undefined))?.schema
     return client.schema?.()
@@ -282,7 +278,8 @@ export class TableOperations {
 
   #problem(cause?: unknown): Promise<LockError | undefined> {
     const { sql } = this.#table
-    const attempt = async (current: Attempt) => (await findTable(current, this.#dialect, sql, cause)).problem
+    const attempt = async (current: Attempt) =>
+      (await findTable(current, this.#table.dialect, sql, cause)).problem
     return this.#table.call({ attempt }, 'nothing')
   }
 }
