@@ -1,22 +1,20 @@
-import { LockError } from '../core/internal'
+import { clientError, LockError } from '../core/internal'
 import { DriverError, type SqlRow } from './session'
 
 // What a failed call says: the errors that callers see.
 
 /** Creates the error for a result without the number of changed rows. */
 export function uncountedError(lockName: string | undefined): LockError {
-  return new LockError(
-    'INVALID_CLIENT',
+  return clientError(
     'This client does not report how many rows a statement changed, so it would be unknown whether a lock was acquired – use a client or a driver that does, and no trigger that returns rows.',
-    { lockName },
+    lockName,
   )
 }
 
 /** @throws LockError `INVALID_CLIENT` if the client renames the columns of results, as plugins for camel case do */
 export function checkColumn(column: string, rows: readonly SqlRow[]): void {
   if (rows[0] && !(column in rows[0]))
-    throw new LockError(
-      'INVALID_CLIENT',
+    throw clientError(
       `This client renames the columns of a result: '${column}' is missing – pass a client without plugins that do.`,
     )
 }
@@ -67,16 +65,17 @@ const OPEN_GUARD =
 const NO_ANSWER = `check whether the connection pool is exhausted (a lock needs a connection of its own besides those of open transactions), connections cannot be opened or have fallen silent (limit both: connectTimeoutMS of TypeORM, connectionTimeoutMillis and query_timeout of pg, socketTimeout of mariadb), the client cannot log in (mariadb on MySQL without TLS: allowPublicKeyRetrieval), the table is locked, by a migration for example, ${OPEN_GUARD}, the database is blocked, or it is waiting for a synchronous standby that is down.`
 const LEASE_IS_OVER = 'no more was left of its lease. Extend it earlier, or make lockAtMostFor longer.'
 
+function within({ timeLimit, leaseLeft = Infinity }: CallLimits): string {
+  return `within ${Math.round(Math.min(timeLimit, leaseLeft))} ms`
+}
+
 /** Creates the error for a call without an answer. */
-export function noAnswerError(
-  cause: unknown,
-  { lockName, timeLimit, leaseLeft = Infinity }: CallLimits,
-): LockError {
+export function noAnswerError(cause: unknown, limits: CallLimits): LockError {
+  const { lockName, timeLimit, leaseLeft = Infinity } = limits
   const endedWithLease = leaseLeft < timeLimit && !(cause instanceof DriverError)
-  const limit = Math.round(Math.min(timeLimit, leaseLeft))
   return new LockError(
     'TIMEOUT',
-    `The database did not answer a request for ${subject(lockName)} within ${limit} ms – ${endedWithLease ? LEASE_IS_OVER : NO_ANSWER}`,
+    `The database did not answer a request for ${subject(lockName)} ${within(limits)} – ${endedWithLease ? LEASE_IS_OVER : NO_ANSWER}`,
     { lockName, cause },
   )
 }
@@ -96,29 +95,23 @@ export const SUSPICION_ADVICE =
   'let the app end its transactions, and make such a trigger fire after the statement.'
 
 /** Creates the error for a call in whose way something was until its time was over. */
-export function busyError(
-  error: unknown,
-  { lockName, timeLimit, leaseLeft = Infinity }: CallLimits,
-): LockError {
+export function busyError(error: unknown, limits: CallLimits): LockError {
+  const { lockName } = limits
   const { message, cause } = driverErrorOf(error)
-  const limit = Math.round(Math.min(timeLimit, leaseLeft))
   const suspicion = suspicionIn(message)
   return new LockError(
     'TIMEOUT',
-    `The database was too busy to serve ${subject(lockName)} within ${limit} ms: ${suspicion ?? message} – ${suspicion === undefined ? BUSY_ADVICE : `${SUSPICION_ADVICE} See provider.table.check().`}`,
+    `The database was too busy to serve ${subject(lockName)} ${within(limits)}: ${suspicion ?? message} – ${suspicion === undefined ? BUSY_ADVICE : `${SUSPICION_ADVICE} See provider.table.check().`}`,
     { lockName, cause },
   )
 }
 
 /** Creates the error for a call that got no turn. @param cause says how many others waited */
-export function crowdedError(
-  cause: unknown,
-  { lockName, timeLimit, leaseLeft = Infinity }: CallLimits,
-): LockError {
-  const limit = Math.round(Math.min(timeLimit, leaseLeft))
+export function crowdedError(cause: unknown, limits: CallLimits): LockError {
+  const { lockName } = limits
   return new LockError(
     'TIMEOUT',
-    `The request for ${subject(lockName)} was not sent within ${limit} ms: ${driverErrorOf(cause).message} – let fewer locks be due at the same time, or make timeLimit longer. If there are few, check whether the table is locked, by a migration for example, or the database is slow.`,
+    `The request for ${subject(lockName)} was not sent ${within(limits)}: ${driverErrorOf(cause).message} – let fewer locks be due at the same time, or make timeLimit longer. If there are few, check whether the table is locked, by a migration for example, or the database is slow.`,
     { lockName, cause },
   )
 }

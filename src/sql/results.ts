@@ -1,4 +1,4 @@
-import { LockError } from '../core/internal'
+import { clientError, type LockError } from '../core/internal'
 
 // The columns of results, and how their values are read. No statement of a lock returns other values than those that are read here,
 // so a client or a proxy has changed others, and they are an error that quotes them.
@@ -86,8 +86,7 @@ export function readWord<Word extends string>(row: Row, column: Column, words: r
 
 /** Creates the error for a value that no statement returns. */
 function unknown(column: string, value: unknown): LockError {
-  return new LockError(
-    'INVALID_CLIENT',
+  return clientError(
     `A result has a value that no statement of a lock returns: '${column}' is ${quoted(value)} – pass a client that leaves values as the database returns them.`,
   )
 }
