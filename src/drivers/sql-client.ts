@@ -6,7 +6,6 @@ import {
   type Sql,
   type SqlClient,
   type SqlSession,
-  type SqlValues,
   type StatementResult,
 } from '../sql/internal'
 import { readSockets } from './own-connection'
@@ -60,14 +59,14 @@ export type DriverSession = Omit<SqlSession, 'execute'> & { readonly run: RunSta
 export function sqlClient(driver: Driver, client: RunStatement | DriverClient): SqlClient {
   const texts = new WeakMap<Sql, string>()
   if (typeof client === 'function') {
-    const session = new RenderingSession(driver, texts, { run: client })
+    const session = renderingSession(driver, texts, { run: client })
     return { connect: () => Promise.resolve(session) }
   }
   const connecting = (connect: () => Promise<DriverSession>) => async () => {
     const unusable = client.unusable?.()
     if (unusable) throw unusable
     try {
-      return new RenderingSession(driver, texts, await connect())
+      return renderingSession(driver, texts, await connect())
     } catch (error) {
       throw asDriverError(driver, error, false)
     }
@@ -85,27 +84,13 @@ export function sqlClient(driver: Driver, client: RunStatement | DriverClient): 
   }
 }
 
-/** Renders statements for a session of a driver, and converts its errors. */
-class RenderingSession implements SqlSession {
-  readonly release: SqlSession['release']
-  readonly end: SqlSession['end']
-  readonly rest: SqlSession['rest']
-  readonly wake: SqlSession['wake']
-
-  /** @param texts each statement rendered once: a table's statements are created once, and used for every lock */
-  constructor(
-    private readonly driver: Driver,
-    private readonly texts: WeakMap<Sql, string>,
-    private readonly session: DriverSession,
-  ) {
-    this.release = session.release?.bind(session)
-    this.end = session.end?.bind(session)
-    this.rest = session.rest?.bind(session)
-    this.wake = session.wake?.bind(session)
-  }
-
-  async execute(statement: Sql, values: SqlValues, wants: keyof StatementResult): Promise<StatementResult> {
-    const { driver, texts, session } = this
+/**
+ * Renders statements for a session of a driver, and converts its errors.
+ *
+ * @param texts each statement rendered once: a table's statements are created once, and used for every lock
+ */
+function renderingSession(driver: Driver, texts: WeakMap<Sql, string>, session: DriverSession): SqlSession {
+  const execute: SqlSession['execute'] = async (statement, values, wants) => {
     const text = texts.get(statement) ?? rendered(driver, statement, driver.placeholder)
     texts.set(statement, text)
     const bound: Bound[] = []
@@ -127,6 +112,13 @@ class RenderingSession implements SqlSession {
     } catch (error) {
       throw asDriverError(driver, error, true)
     }
+  }
+  return {
+    execute,
+    release: session.release?.bind(session),
+    end: session.end?.bind(session),
+    rest: session.rest?.bind(session),
+    wake: session.wake?.bind(session),
   }
 }
 
