@@ -74,8 +74,6 @@ export type DatabaseType =
       readonly dialect: DialectName
       /** No test has reached this database through TypeORM's own driver for this type. */
       readonly untried?: true
-      /** Its driver runs statements in threads, so that others may run between two of a transaction. */
-      readonly isThreaded?: true
     }
   | {
       /** Why it cannot keep locks, and what to do instead. */
@@ -95,7 +93,7 @@ export const DATABASE_TYPES: Readonly<Record<string, DatabaseType>> = {
   'aurora-mysql': { dialect: 'mysql', untried: true },
   mariadb: { dialect: 'mariadb' },
   'better-sqlite3': { dialect: 'sqlite' },
-  sqlite: { dialect: 'sqlite', isThreaded: true },
+  sqlite: { dialect: 'sqlite' },
   sqljs: { dialect: 'sqlite' },
   cockroachdb: { dialect: 'cockroachdb', untried: true },
   mssql: { dialect: 'mssql', untried: true },
@@ -127,8 +125,4 @@ export function dialectOfDataSource({ type }: DataSourceLike['options']): Dialec
   throw clientError(
     `A DataSource of type '${type}' cannot keep locks – ${known?.refused ?? `supported are ${supported.join(', ')}`}.`,
   )
-}
-
-export function dataSourceOf({ dataSource, connection }: QueryRunnerLike): DataSourceLike | undefined {
-  return dataSource ?? connection
 }

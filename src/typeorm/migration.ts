@@ -10,7 +10,7 @@ import {
   type Dialect,
   type LockTableOptions,
 } from '../sql/internal'
-import { dataSourceOf, dialectOfDataSource, type QueryRunnerLike } from './data-source-like'
+import { dialectOfDataSource, type QueryRunnerLike } from './data-source-like'
 import { tableIn } from './entity'
 import { givenQueryRunner, runText } from './query-runner-client'
 
@@ -74,7 +74,7 @@ async function sessionSchema(queryRunner: QueryRunnerLike, { table }: Dialect): 
 
 /** The dialect of the query runner's DataSource, and the table's names in it. */
 function tableUnder(queryRunner: QueryRunnerLike, options: LockTableOptions) {
-  const dataSource = dataSourceOf(queryRunner) ?? { options: { type: '' } }
+  const dataSource = queryRunner.dataSource ?? queryRunner.connection ?? { options: { type: '' } }
   const dialect = dialectNamed(dialectOfDataSource(dataSource.options))
   return { dialect, names: tableIn(dataSource, dialect, options) }
 }
