@@ -1,5 +1,5 @@
 import { clientError } from '../core/internal'
-import type { Dialect, DialectName, Driver } from '../sql/internal'
+import type { Dialect, DialectName } from '../sql/internal'
 
 /** What this library uses of any Prisma client, including the client of a transaction. */
 export interface RawClientLike {
@@ -136,9 +136,4 @@ export function dialectOfClient(client: PrismaClientLike): DialectName {
       ? 'The client does not reveal which database it uses – set the option dialect.'
       : `A PrismaClient for '${provider}' cannot keep locks – supported are ${Object.keys(CLIENT_DIALECTS).join(', ')}.`,
   )
-}
-
-/** Prisma passes raw SQL to the driver unchanged, but on SQL Server it names the values `@P1`, `@P2` and so on. */
-export const PLACEHOLDERS: Readonly<Partial<Record<DialectName, Driver['placeholder']>>> = {
-  mssql: (position) => `@P${position + 1}`,
 }

@@ -1,6 +1,6 @@
 import { drivers, type Driver, type RunStatement } from '../drivers/internal'
 import { sqliteCode, type DialectName, type SqlRow } from '../sql/internal'
-import { PLACEHOLDERS, type RawClientLike } from './prisma-client'
+import type { RawClientLike } from './prisma-client'
 
 /** An error as Prisma throws it, or as a driver adapter throws it when it is called without Prisma. */
 interface PrismaErrorLike {
@@ -66,7 +66,8 @@ export function driverOf(dialect: DialectName): Driver {
   const driver = drivers[dialect]
   return {
     ...driver,
-    placeholder: PLACEHOLDERS[dialect] ?? driver.placeholder,
+    // Prisma passes raw SQL to the driver unchanged, but on SQL Server it names the values `@P1`, `@P2` and so on.
+    placeholder: dialect === 'mssql' ? (position) => `@P${position + 1}` : driver.placeholder,
     // P2024 and P2028 (no connection in time) are not from the server.
     errorCode: (error) => {
       const { code } = error as PrismaErrorLike
