@@ -186,10 +186,10 @@ export class SessionPool {
     const unusable = precedence === 'acquisition' ? client.unusable?.() : undefined
     if (unusable) throw unusable
     const source = client.source?.()
-    // A process that stood still has not closed them in time.
-    this.closeIdle()
     for (let idle = this.#takeIdle(turn, source); idle; idle = this.#takeIdle(turn, source)) {
-      if ((precedence !== 'acquisition' || idle.isFresh) && (await idle.wake?.()) !== false) return idle
+      // A process that stood still may find its connections dead. What is not an acquisition can be repeated, so it uses the one that stayed.
+      const isFresh = time.now() - idle.since <= IDLE
+      if ((isFresh || precedence !== 'acquisition') && (await idle.wake?.()) !== false) return idle
       void idle.close()
     }
     let why: unknown = new DriverError(undefined, 'timeout: all connections of the locks are in use', false)
@@ -221,14 +221,20 @@ export class SessionPool {
   }
 
   /**
-   * Takes the session that was used last, and leads where the client leads now, or led before it was ended. One that stayed with a held
-   * lock may be dead by now: an acquisition, which cannot be repeated, leaves it to what can, if it can open another one.
+   * Takes the session that was used last, and leads where the client leads now, or led before it was ended. The one that stays with a held
+   * lock is left to what keeps the lock, once it has been idle for long, if the turn can open another one.
    */
   #takeIdle({ client, most, precedence }: Turn, source: unknown): PooledSession | undefined {
+    const [only, ...others] = this.#idle
+    const isLeft =
+      precedence === 'acquisition' &&
+      this.#heldLocks.size > 0 &&
+      others.length === 0 &&
+      this.#connections < most
+    if (isLeft && only && time.now() - only.since > IDLE) return undefined
     for (let index = this.#idle.length - 1; index >= 0; index--) {
       const idle = this.#idle[index]
       if (!idle || (idle.isOwn && most === 0)) continue
-      if (precedence === 'acquisition' && !idle.isFresh && this.#connections < most) continue
       const isOfClient =
         idle.source === source || (precedence !== 'acquisition' && client.unusable?.() !== undefined)
       if (isOfClient) return this.#idle.splice(index, 1)[0]
@@ -329,10 +335,6 @@ class PooledSession implements SqlSession {
     this.execute = session.execute.bind(session)
     this.wake = session.wake?.bind(session)
     this.end = session.end && (() => this.#leave(session.end))
-  }
-
-  get isFresh(): boolean {
-    return time.now() - this.since <= IDLE
   }
 
   release(): void {
