@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   })
   let ended: Promise<void> | undefined
   // npm and watchers send a second signal, which must not end the shutdown.
-  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= shutdown(server)))
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void (ended ??= shutdown(server)))
 }
 
 void main()

@@ -27,7 +27,7 @@ server.addHook('onClose', () => dataSource.destroy())
 
 let ended: Promise<void> | undefined
 // npm and watchers send a second signal, which must not end the shutdown.
-for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= server.close()))
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void (ended ??= server.close()))
 void server.listen({ port: Number(process.env['PORT'] ?? 3000) }).then(() => {
   console.log('ready')
 })

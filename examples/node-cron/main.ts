@@ -26,5 +26,5 @@ async function shutdown(): Promise<void> {
 
 let ended: Promise<void> | undefined
 // npm and watchers send a second signal, which must not end the shutdown.
-for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= shutdown()))
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void (ended ??= shutdown()))
 void main()
