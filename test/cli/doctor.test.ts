@@ -1,15 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import type { DataSource } from 'typeorm'
-import { beforeEach, expect, it } from '@jest/globals'
-import { createShedLockMigration } from '../../src/typeorm/migration'
+import { expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
-import { migrated, openDatabase } from '../backends/open-database'
+import { itIf } from '../it-if'
 import { tableFaults } from '../sql/table-faults'
 import { runCli, type RunOptions } from './built-cli'
-import { itIf } from '../it-if'
+import { openCli } from './open-cli'
 
 interface Diagnosis {
   readonly check: string
@@ -21,28 +19,27 @@ interface Diagnosis {
 // What it finds on each database is in test/sql/table-inspection.test.ts.
 const backends = availableBackends().filter(({ name }) => name === 'sqlite' || name === 'postgres')
 const installed = (program: string): boolean => spawnSync(program, ['--version']).status === 0
-/** The migration is known, but each test decides whether to run it. */
-const WITH_MIGRATION = { migrations: [createShedLockMigration()] }
 /** One fault of each severity. */
 const FAULTS = ['no column locked_by', 'a name that ignores case']
 
 describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
-  /** A database whose migration each test may run. */
-  const open = async () => {
-    const { database, dataSource } = await openDatabase(backend, WITH_MIGRATION)
+  /** A database with the lock table, and what the doctor finds there. */
+  const open = async (options?: object) => {
+    const { database, dataSource } = await openCli(backend, options)
     const { url } = database
-    const examine = async (options?: RunOptions) => {
-      const { status, stdout, stderr } = await runCli(['doctor', '--json', '--url', url], options)
+    const examine = async (runOptions?: RunOptions, address = url) => {
+      const args = ['doctor', '--json', '--url', address]
+      const { status, stdout, stderr } = await runCli(args, runOptions)
       expect(stderr).toBe('')
+      expect(stdout).not.toContain('hunter2')
       const findings = JSON.parse(stdout) as Diagnosis[]
-      return { status, bad: findings.filter(({ severity }) => /^(error|warning)$/.test(severity)) }
+      return { status, bad: findings.filter(({ severity }) => severity !== 'ok') }
     }
     return { dataSource, url, examine }
   }
 
   it('finds nothing wrong after the migration', async () => {
-    const { dataSource, url } = await open()
-    await dataSource.runMigrations()
+    const { url } = await open()
     const { status, stdout } = await runCli(['doctor', '--url', url])
     expect(stdout).toMatch(
       /^ok +place: table .*\nok +connection: by --url, through (pg, no TLS|better-sqlite3)\nok +table: /,
@@ -54,9 +51,8 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
 
   it('finds locks that are held although no run needs them, by the rule of the page', async () => {
     const { dataSource, examine } = await open()
-    await dataSource.runMigrations()
-    const { pid } = spawnSync('true')
     const provider = typeOrmLockProvider(dataSource)
+    const { pid } = spawnSync('true')
     await provider.lock({ name: 'gone', lockAtMostFor: '1h' })
     await dataSource.query(
       `update shedlock set locked_by = replace(locked_by, '/${process.pid}/', '/${pid}/')`,
@@ -73,8 +69,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
 
   const itOnPostgres = itIf(backend.dialect === 'postgres', 'PostgreSQL, which CockroachDB resembles')
   itOnPostgres('notes that its dialect has never met a real server', async () => {
-    const { dataSource, url } = await open()
-    await dataSource.runMigrations()
+    const { url } = await open()
     const { stdout } = await runCli(['doctor', '--url', url.replace('postgres:', 'cockroachdb:')])
     expect(stdout).toMatch(/\nnote +dialect: the tests have never run on a real cockroachdb server/)
     expect((await runCli(['doctor', '--url', url])).stdout).not.toContain('dialect:')
@@ -83,7 +78,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
   const faults = (tableFaults[backend.dialect] ?? []).filter(([fault]) => FAULTS.includes(fault))
   for (const [fault, found, make] of faults) {
     it(`finds, and says what to make: ${fault}`, async () => {
-      const { dataSource, url, examine } = await open()
+      const { dataSource, url, examine } = await open({})
       for (const statement of make) await dataSource.query(statement)
 
       const { status, bad } = await examine()
@@ -97,15 +92,14 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
   }
 
   it('says that a dot in the name of a table names no schema', async () => {
-    const { url } = await open()
+    const { url } = await open({})
     const java = await runCli(['doctor', '--url', url, '--table-name', 'app.shedlock'])
     expect(java.stdout).toContain("set schema to 'app' and tableName to 'shedlock'")
     expect(java.status).toBe(1)
   })
 
   itIf(installed('faketime'), 'faketime')('finds a clock that differs', async () => {
-    const { dataSource, examine } = await open()
-    await dataSource.runMigrations()
+    const { examine } = await open()
     const { status, bad } = await examine({
       under: ['faketime', '-f', '+90s'],
       env: { FAKETIME_DONT_FAKE_MONOTONIC: '1' },
@@ -114,43 +108,23 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
     expect(bad).toMatchObject(backend.dialect === 'sqlite' ? [] : [{ check: 'clock', severity: 'warning' }])
     expect(status).toBe(0)
   })
-})
 
-describeBackends(backends.filter(({ dialect }) => dialect === 'postgres'))(
-  'shedlock-orm doctor as a user of $name',
-  (backend) => {
+  itOnPostgres('finds a setting that is wrong for locks, and prints the SQL that fixes it', async () => {
+    const { dataSource: admin, url, examine } = await open()
     const user = `shedlock_user_${randomBytes(4).toString('hex')}`
-    let admin: DataSource
-    let url: URL
-
-    beforeEach(async () => {
-      const { database, dataSource } = await openDatabase(backend, migrated())
-      admin = dataSource
-      await admin.query(`create role ${user} login password 'hunter2!'`)
-      afterTest(async () => {
-        await admin.query(`drop owned by ${user}`)
-        await admin.query(`drop role ${user}`)
-      })
-      await admin.query(`grant select, insert, update on shedlock to ${user}`)
-      url = new URL(database.url)
-      url.username = user
-      url.password = 'hunter2!'
+    await admin.query(`create role ${user} login password 'hunter2!'`)
+    afterTest(async () => {
+      await admin.query(`drop owned by ${user}`)
+      await admin.query(`drop role ${user}`)
     })
+    await admin.query(`grant select, insert, update on shedlock to ${user}`)
+    const { href } = Object.assign(new URL(url), { username: user, password: 'hunter2!' })
+    expect((await examine({}, href)).bad).toEqual([])
+    await admin.query(`alter role ${user} set synchronous_commit = off`)
 
-    const bad = async (address = url.href, flag = '--url'): Promise<Diagnosis[]> => {
-      const { stdout, stderr } = await runCli(['doctor', '--json', flag, address])
-      expect(stdout + stderr).not.toContain('hunter2')
-      return (JSON.parse(stdout) as Diagnosis[]).filter(({ severity }) => severity !== 'ok')
-    }
-
-    it('finds a setting that is wrong for locks, and prints the SQL that fixes it', async () => {
-      expect(await bad()).toEqual([])
-      await admin.query(`alter role ${user} set synchronous_commit = off`)
-
-      const findings = await bad()
-      expect(findings).toMatchObject([{ check: 'synchronous commit', severity: 'warning' }])
-      for (const statement of findings.flatMap(({ fix }) => fix)) await admin.query(statement)
-      expect(await bad()).toEqual([])
-    })
-  },
-)
+    const { bad } = await examine({}, href)
+    expect(bad).toMatchObject([{ check: 'synchronous commit', severity: 'warning' }])
+    for (const statement of bad.flatMap(({ fix }) => fix)) await admin.query(statement)
+    expect((await examine({}, href)).bad).toEqual([])
+  })
+})

@@ -31,17 +31,8 @@ describe('shedlock-orm sql', () => {
   })
 
   it('quotes the names that it is given', async () => {
-    const args = [
-      'sql',
-      'mysql',
-      '--schema',
-      'app',
-      '--table-name',
-      'a`; drop',
-      '--column-names',
-      'lockedBy=who "it" is',
-    ]
-    const { stdout } = await runCli(args)
+    const names = ['--schema', 'app', '--table-name', 'a`; drop', '--column-names', 'lockedBy=who "it" is']
+    const { stdout } = await runCli(['sql', 'mysql', ...names])
     expect(stdout).toContain('create table if not exists `app`.`a``; drop` (')
     expect(stdout).toContain('`who "it" is` varchar(255) not null')
   })
@@ -66,9 +57,7 @@ it('names are printed that code needs too', async () => {
 describe('shedlock-orm --help', () => {
   it('prints the exit statuses and the version', async () => {
     expect((await runCli(['--help'])).stdout).toMatch(/Exit status:\n {2}0 /)
-    const { version } = JSON.parse(read('package.json')) as {
-      version: string
-    }
+    const { version } = JSON.parse(read('package.json')) as { version: string }
     expect((await runCli(['--version'])).stdout).toBe(`${version}\n`)
   })
 })

@@ -37,14 +37,8 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
       expect(html).toContain('limit 1h')
       expect(html).toContain('Shop, production</header>')
       const { origin, pathname } = new URL(address)
-      for (const path of [
-        '',
-        '/',
-        '/favicon.ico',
-        `${pathname}/`,
-        pathname.slice(0, -1),
-        `/x/..${pathname}x`,
-      ])
+      const near = [`${pathname}/`, pathname.slice(0, -1), `/x/..${pathname}x`]
+      for (const path of ['', '/', '/favicon.ico', ...near])
         expect((await fetch(origin + path)).status).toBe(403)
       expect((await post(address)).status).toBe(403)
       expect(await provider.table.list()).toEqual([])
@@ -64,10 +58,10 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
       expect((await runCli(['web', '--write', '--paused-by', ' '], { env })).status).toBe(2)
       const port = String(await listening(createServer()))
       const refused = await runCli(['web', '--port', port], { env })
-      expect([refused.status, refused.stderr]).toEqual([
-        2,
-        expect.stringContaining(`Port ${port} cannot be used`),
-      ])
+      expect(refused).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining(`Port ${port} cannot be used`),
+      })
     })
 
     it('shows the locks of the file that took the place of another one', async () => {
@@ -85,8 +79,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
       const { env } = await openCli(backend)
       expect((await runCli(['web', 'job=25'], { env })).status).toBe(2)
       expect((await runCli(['web', '--port', 'x'], { env })).status).toBe(2)
-      const missing = await runCli(['web', '--table-name', 'other'], { env })
-      expect([missing.status, missing.stdout]).toEqual([3, ''])
+      expect(await runCli(['web', '--table-name', 'other'], { env })).toMatchObject({ status: 3, stdout: '' })
     })
   },
 )
