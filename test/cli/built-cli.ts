@@ -6,11 +6,11 @@ import {
   type ChildProcessWithoutNullStreams,
 } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll } from '@jest/globals'
 import { root } from '../project'
+import { temporaryFolder } from '../temporary-folder'
 
 /** What is built: Jest reads here on which files the tests of the command line depend. */
 // oxlint-disable-next-line typescript/consistent-type-imports
@@ -24,7 +24,7 @@ export interface Finished {
 
 export interface RunOptions {
   readonly cwd?: string
-  readonly env?: Readonly<Record<string, string>>
+  readonly env?: Texts
   /** Runs the command under another, such as `faketime`. */
   readonly under?: readonly string[]
   readonly input?: string
@@ -35,20 +35,27 @@ let built: string | undefined
 /** Returns the file of the command line, built as it is published. */
 export function builtCli(): string {
   if (built === undefined) {
-    const folder = mkdtempSync(join(tmpdir(), 'shedlock-cli-'))
+    const folder = temporaryFolder()
     execFileSync(process.execPath, ['scripts/build-entries.mjs', folder], { cwd: root })
     built = join(folder, 'cli/shedlock.js')
   }
   return built
 }
 
-/** For `projectWith`. */
+/** For `project`. */
 export const ALL_PACKAGES = '.'
 
-/** A folder of somebody who has installed these packages. */
-export function projectWith(...names: string[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'shedlock-project-'))
-  for (const installed of names.map((name) => join('node_modules', name))) {
+/** Texts by the names of files, versions by those of packages, or values by those of variables. */
+export type Texts = Readonly<Record<string, string>>
+
+/** A folder of somebody who has these files, and has installed these packages. */
+export function project(files: Texts, ...packages: readonly string[]): string {
+  const folder = temporaryFolder()
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
+  for (const installed of packages.map((name) => join('node_modules', name))) {
     mkdirSync(dirname(join(folder, installed)), { recursive: true })
     symlinkSync(join(root, installed), join(folder, installed))
   }
@@ -66,14 +73,19 @@ export type Started = ReturnType<typeof startCli>
 
 /**
  * Starts the built command line in a process of its own. `up`: its output has its first line. `ended`: its exit status, and the
- * signal that ended it.
+ * signal that ended it. `stop`: writes to its input, which ends the commands of these tests.
  */
-export function startCli(args: readonly string[], env: Readonly<Record<string, string>>) {
+export function startCli(args: readonly string[], env: Texts) {
   const child = spawn(process.execPath, [builtCli(), ...args], { cwd: root, env: { ...process.env, ...env } })
   const written = writtenBy(child)
   const up = once(child.stdout, 'data')
   const said = (stream: 'stdout' | 'stderr'): string => written[stream]
-  return { child, up, ended: once(child, 'exit'), said }
+  const ended = once(child, 'exit')
+  const stop = () => {
+    child.stdin.end('stop')
+    return ended
+  }
+  return { child, up, ended, said, stop }
 }
 
 /** Collects the output of a process as it arrives. */

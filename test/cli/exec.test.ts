@@ -1,14 +1,13 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
+import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { freePort } from '../backends/free-port'
 import { LOCAL, TcpProxy } from '../backends/tcp-proxy'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
-import { FULL, runCli, startCli, type Started } from './built-cli'
-import { temporaryFolder } from '../temporary-folder'
+import { FULL, project, runCli, startCli, type Started } from './built-cli'
 import { openCli } from './open-cli'
 
 const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
@@ -36,39 +35,41 @@ async function behindProxy(address: string) {
   return { proxy, env: { DATABASE_URL: url.href } }
 }
 
+/** For how many milliseconds the lock was acquired and extended. */
+async function leaseOf({ table }: SqlLockProvider): Promise<number> {
+  const lock = await table.find('job')
+  return (lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)
+}
+
 /** A process that goes on after SIGTERM, until something is written to it. */
 function slowToStop(): { folder: string; work: string } {
-  const folder = temporaryFolder()
-  const file = join(folder, 'work.cjs')
-  writeFileSync(file, `process.on('SIGTERM', () => console.log('stopping')); ${UNTIL_STOPPED}`)
-  const work = `'${process.execPath}' '${file}'`
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { work } }))
-  return { folder, work }
+  const folder = project({
+    'work.cjs': `process.on('SIGTERM', () => console.log('stopping')); ${UNTIL_STOPPED}`,
+    'package.json': JSON.stringify({ scripts: { work: 'node work.cjs' } }),
+  })
+  return { folder, work: `'${process.execPath}' '${join(folder, 'work.cjs')}'` }
 }
 
 describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   itIf(backend.dialect in OTHER_CONNECTIONS, 'a server')(
     'frees the lock though the connection broke in the meantime',
     async () => {
-      const { dataSource, start, isHeld } = await openCli(backend)
-      const { child, up, ended } = start(...LOCK, ...node(UNTIL_STOPPED))
-      await up
+      const { dataSource, running, isHeld } = await openCli(backend)
+      const { stop } = await running(...LOCK, ...node(UNTIL_STOPPED))
       const connections: { id: number }[] = await dataSource.query(OTHER_CONNECTIONS[backend.dialect] ?? '')
       expect(connections).toHaveLength(1)
       for (const { id } of connections)
         await dataSource.query(
           backend.dialect === 'postgres' ? `select pg_terminate_backend(${id})` : `kill ${id}`,
         )
-      child.stdin.end('stop')
-      expect(await ended).toEqual([0, null])
+      expect(await stop()).toEqual([0, null])
       expect(await isHeld()).toBe(false)
     },
   )
 
   it('is not called gone when it was killed, because its command goes on', async () => {
-    const { start, run } = await openCli(backend)
-    const { child, up, ended } = start(...LOCK, ...node(UNTIL_STOPPED))
-    await up
+    const { running, run } = await openCli(backend)
+    const { child, ended } = await running(...LOCK, ...node(UNTIL_STOPPED))
     child.kill('SIGKILL')
     await ended
     expect((await run('list', 'job')).stdout).toMatch(/running.*\/exec\b/s)
@@ -77,7 +78,8 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   })
 
   // test/cli/list-and-release.test.ts shows that each driver connects; when to connect again is decided above them.
-  itIf(backend.dialect === 'postgres', 'a server')(
+  const itOnServer = itIf(backend.dialect === 'postgres', 'a server')
+  itOnServer(
     'extends and releases its lock on a new connection after the old one stopped answering',
     async () => {
       const { database, provider, isHeld } = await openCli(backend)
@@ -88,21 +90,16 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
       const first = startBehindProxy('--lock-at-most-for', '7s', '--keep-alive')
       await first.up
       proxy.silence()
-      await eventually(async () => {
-        const lock = await provider.table.find('job')
-        expect((lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)).toBeGreaterThan(8_000)
-      })
+      await eventually(async () => expect(await leaseOf(provider)).toBeGreaterThan(8_000))
       proxy.silence()
-      first.child.stdin.end('stop')
-      expect(await first.ended).toEqual([0, null])
+      expect(await first.stop()).toEqual([0, null])
       expect(await isHeld()).toBe(false)
       // Ends though nobody answers, and at SIGTERM at once; its lock expires.
       const second = startBehindProxy('--lock-at-most-for', '10m')
       await second.up
       proxy.silence()
       proxy.mute(true)
-      second.child.stdin.end('stop')
-      expect(await second.ended).toEqual([0, null])
+      expect(await second.stop()).toEqual([0, null])
       expect(await isHeld()).toBe(true)
       const third = startBehindProxy('--lock-at-most-for', '10m')
       third.child.kill('SIGTERM')
@@ -110,7 +107,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     },
   )
 
-  itIf(backend.dialect === 'postgres', 'a server')(
+  itOnServer(
     'keeps the status of a command that has ended, though a signal ends the release of its lock',
     async () => {
       const { database } = await openCli(backend)
@@ -127,22 +124,19 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     },
   )
 
-  itIf(backend.dialect === 'postgres', 'a server')(
-    'waits for a database that starts later than the command, if it may wait',
-    async () => {
-      const { database } = await openCli(backend)
-      const url = new URL(database.url)
-      const proxy = new TcpProxy(Number(url.port), LOCAL)
-      url.port = String(await freePort())
-      const env = { DATABASE_URL: url.href }
-      expect(await runCli([...LOCK, ...node('')], { env })).toMatchObject({ status: 3 })
-      const { said, ended } = startCli([...LOCK, '--wait', '1m', ...node('process.exit(7)')], env)
-      await eventually(() => expect(said('stderr')).toMatch(/ECONNREFUSED.* – waiting for 1m at most\.$/m))
-      await proxy.listenOn(Number(url.port))
-      afterTest(() => proxy.close())
-      expect(await ended).toEqual([7, null])
-    },
-  )
+  itOnServer('waits for a database that starts later than the command, if it may wait', async () => {
+    const { database } = await openCli(backend)
+    const url = new URL(database.url)
+    const proxy = new TcpProxy(Number(url.port), LOCAL)
+    url.port = String(await freePort())
+    const env = { DATABASE_URL: url.href }
+    expect(await runCli([...LOCK, ...node('')], { env })).toMatchObject({ status: 3 })
+    const { said, ended } = startCli([...LOCK, '--wait', '1m', ...node('process.exit(7)')], env)
+    await eventually(() => expect(said('stderr')).toMatch(/ECONNREFUSED.* – waiting for 1m at most\.$/m))
+    await proxy.listenOn(Number(url.port))
+    afterTest(() => proxy.close())
+    expect(await ended).toEqual([7, null])
+  })
 
   // What follows is the same on each.
   if (backend !== backends[0]) return
@@ -196,12 +190,11 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   ] as const)(
     'with %j and %s, the command ends with %i, and the lock is freed after it',
     async (options, signal, status) => {
-      const { start, isHeld } = await openCli(backend)
+      const { running, isHeld } = await openCli(backend)
       const exits = "for (const each of ['SIGTERM', 'SIGINT']) process.on(each, () => process.exit(7))"
       const goesOn = "process.on('SIGUSR2', () => console.log('got it'))"
       const script = `${exits}; ${goesOn}; ${UNTIL_STOPPED}`
-      const { child, up, ended, said } = start(...LOCK, ...options, ...node(script))
-      await up
+      const { child, ended, said, stop } = await running(...LOCK, ...options, ...node(script))
       expect(await isHeld()).toBe(true)
       child.kill(signal)
       if (status === 0) {
@@ -209,7 +202,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
         child.kill('SIGUSR2')
         await eventually(() => expect(said('stdout')).toBe('up\ngot it\n'))
         expect(await isHeld()).toBe(true)
-        child.stdin.end('stop')
+        void stop()
       }
       expect(await ended).toEqual([status, null])
       expect(await isHeld()).toBe(false)
@@ -221,27 +214,23 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     ['a script', (work: string) => ['bash', '-c', `exec 3<&0; ${work} <&3 & wait`]],
     ['npm run', (_: string, folder: string) => ['npm', '--prefix', folder, 'run', '--silent', 'work']],
   ])('sends SIGTERM to all processes of %s, and frees the lock after the last one', async (_, command) => {
-    const { start, isHeld } = await openCli(backend)
+    const { running, isHeld } = await openCli(backend)
     const { folder, work } = slowToStop()
-    const { child, up, ended, said } = start(...LOCK, '--', ...command(work, folder))
-    await up
+    const { child, said, stop } = await running(...LOCK, '--', ...command(work, folder))
     child.kill('SIGTERM')
     await eventually(() => expect(said('stdout')).toContain('stopping'))
     expect(await isHeld()).toBe(true)
-    child.stdin.end('stop')
-    await ended
+    await stop()
     expect(await isHeld()).toBe(false)
   })
 
   it('waits for a process that the command left behind, and says so', async () => {
-    const { start, isHeld } = await openCli(backend)
+    const { running, isHeld } = await openCli(backend)
     const leaving = `exec 3<&0; ${slowToStop().work} <&3 & exit 7`
-    const { child, up, ended, said } = start(...LOCK, '--', 'sh', '-c', leaving)
-    await up
+    const { said, stop } = await running(...LOCK, '--', 'sh', '-c', leaving)
     await eventually(() => expect(said('stderr')).toContain('sh has ended, but not all processes'))
     expect(await isHeld()).toBe(true)
-    child.stdin.end('stop')
-    expect(await ended).toEqual([7, null])
+    expect(await stop()).toEqual([7, null])
     expect(await isHeld()).toBe(false)
   })
 
@@ -257,11 +246,10 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   itIf(process.platform === 'linux', 'setsid')(
     'does not wait for a zombie, nor for a process in a session of its own',
     async () => {
-      const { start, isHeld } = await openCli(backend)
+      const { running, isHeld } = await openCli(backend)
       // The first `sleep` ends as a zombie of its group, because the second one never asks how its children ended.
       const detaching = `(sleep 0.1 & exec setsid sh -c 'echo $$; exec sleep 600') & exit 0`
-      const { up, ended, said } = start(...LOCK, '--', 'sh', '-c', detaching)
-      await up
+      const { ended, said } = await running(...LOCK, '--', 'sh', '-c', detaching)
       expect(await ended).toEqual([0, null])
       const left = Number(said('stdout'))
       expect(process.kill(left, 'SIGKILL')).toBe(true)
@@ -271,28 +259,25 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
 
   it('runs the command and frees its lock though nobody reads what it says', async () => {
     const { start, isHeld } = await openCli(backend)
-    const { child, up, ended } = start(...LOCK, ...node(UNTIL_STOPPED))
+    const { child, up, stop } = start(...LOCK, ...node(UNTIL_STOPPED))
     child.stderr.destroy()
     await up
-    child.stdin.end('stop')
-    expect(await ended).toEqual([0, null])
+    expect(await stop()).toEqual([0, null])
     expect(await isHeld()).toBe(false)
   })
 
-  it.each([[[]], [['--quiet']]])(
-    'stops the command when its lock is lost though nothing can be written to standard error: %j',
-    async (options) => {
+  it.each([
+    ['stderr', 76, ['1s', ...FOREVER]],
+    ['stderr', 76, ['1s', '--quiet', ...FOREVER]],
+    ['stdout', 7, ['10m', ...node('process.exit(7)')]],
+  ] as const)(
+    'stops a command whose lock is lost, or has its status, though %s cannot be written: %i',
+    async (stream, status, rest) => {
       const { env } = await openCli(backend)
-      const exec = ['exec', 'job', '--lock-at-most-for', '1s', ...options, ...FOREVER]
-      expect(await runCli(exec, { env, under: FULL.stderr })).toMatchObject({ status: 76 })
+      const exec = ['exec', 'job', '--lock-at-most-for', ...rest]
+      expect(await runCli(exec, { env, under: FULL[stream] })).toMatchObject({ status })
     },
   )
-
-  it('has the status of the command though nothing can be written to standard output', async () => {
-    const { env } = await openCli(backend)
-    const exec = [...LOCK, ...node('process.exit(7)')]
-    expect(await runCli(exec, { env, under: FULL.stdout })).toMatchObject({ status: 7 })
-  })
 
   it('stops the command after a release by hand, and reports it', async () => {
     const { run, isHeld } = await openCli(backend)
@@ -306,10 +291,9 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   })
 
   it('says in one line each time that the lock could not be extended', async () => {
-    const { dataSource, start } = await openCli(backend)
+    const { dataSource, running } = await openCli(backend)
     const lease = ['exec', 'job', '--lock-at-most-for', '2s', '--keep-alive', '--quiet']
-    const { up, ended, said } = start(...lease, ...node("console.log('up'); setInterval(() => 0, 1e6)"))
-    await up
+    const { ended, said } = await running(...lease, ...node("console.log('up'); setInterval(() => 0, 1e6)"))
     await dataSource.query('alter table shedlock rename to elsewhere')
     expect(await ended).toEqual([76, null])
     // The last attempts have no time to find out that the table is missing, and print the database's error.
@@ -332,10 +316,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     const limited = ['--lock-at-most-for', '4s', '--keep-alive-at-most', '5s']
     const running = run('exec', 'job', ...limited, ...FOREVER)
     // Extended at least once.
-    await eventually(async () => {
-      const lock = await provider.table.find('job')
-      expect((lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)).toBeGreaterThan(5_000)
-    })
+    await eventually(async () => expect(await leaseOf(provider)).toBeGreaterThan(5_000))
     const { status, stderr } = await running
     expect({ status, stderr }).toEqual({
       status: 76,

@@ -7,11 +7,11 @@ import type { DialectName } from '../../src/sql/dialect'
 import type { LockRecord } from '../../src/sql/records'
 import { availableBackends, describeBackends } from '../backends'
 import { HOSTILE_LOCK_NAMES } from '../sql/quoting-modes'
-import { ALL_PACKAGES, builtCli, projectWith, runCli } from './built-cli'
+import { ALL_PACKAGES, builtCli, project, runCli } from './built-cli'
 import { openCli } from './open-cli'
 
 /** Somewhere else, with the packages of this project. */
-const project = projectWith(ALL_PACKAGES)
+const folder = project({}, ALL_PACKAGES)
 
 const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
 
@@ -46,7 +46,7 @@ const DRIVERS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
 describeBackends(backends)('the drivers of a project on $name', (backend) => {
   it.each(DRIVERS[backend.dialect] ?? [])('%s is all that a command needs', async (driver) => {
     const { env, provider } = await openCli(backend)
-    const cwd = projectWith(driver)
+    const cwd = project({}, driver)
     const run = (...args: readonly string[]) => runCli(args, { cwd, env })
     expect((await run('doctor')).stdout).toContain('\n0 errors, ')
     const [name = '', ...others] = HOSTILE_LOCK_NAMES
@@ -58,7 +58,7 @@ describeBackends(backends)('the drivers of a project on $name', (backend) => {
 
   it('a missing one is named', async () => {
     const { env } = await openCli(backend, {})
-    const { status, stderr } = await runCli(['list'], { cwd: projectWith(), env })
+    const { status, stderr } = await runCli(['list'], { cwd: project({}), env })
     expect(status).toBe(3)
     expect(stderr).toMatch(
       /^shedlock-orm: There is no driver for this database in .* – install [@\w/-]+( or [@\w/-]+)*, or use .*\n$/,
@@ -224,7 +224,7 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
   })
 
   // As ts-node/register: a loader that only knows require, with the metadata of decorators, which tsx does not have.
-  const register = join(project, 'like-ts-node.cjs')
+  const register = join(folder, 'like-ts-node.cjs')
   writeFileSync(
     register,
     `const { readFileSync } = require('node:fs')
@@ -257,7 +257,7 @@ require.extensions['.ts'] = (module, file) =>
     const load =
       extension === 'cjs' ? `const ${names} = require('${typeorm}')` : `import ${names} from '${typeorm}'`
     const type = extension.endsWith('ts') ? ': any' : ''
-    const file = join(project, `data-source.${extension}`)
+    const file = join(folder, `data-source.${extension}`)
     writeFileSync(file, `${load}\nconst options${type} = ${options}\n${exported}\n`)
     const env = { NODE_OPTIONS: loader }
     const { stdout, stderr, status } = await runCli(['list', '--data-source', file], { env })

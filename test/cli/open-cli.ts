@@ -15,13 +15,20 @@ export async function openCli(
   // The command line wants the URL that Prisma has.
   const sqlServer = `sqlserver://${hostname}:${port};database=${pathname.slice(1)};user=${username};password=${password};encrypt=false`
   const env = { DATABASE_URL: backend.dialect === 'mssql' ? sqlServer : database.url }
+  const start = (...args: readonly string[]): Started => {
+    const started = startCli(args, env)
+    // What it runs ends with its input.
+    afterTest(() => started.child.kill('SIGKILL') && started.child.stdin.destroy())
+    return started
+  }
   return {
     ...{ database, dataSource, provider, env },
     run: (...args: readonly string[]): Promise<Finished> => runCli(args, { env }),
-    start: (...args: readonly string[]): Started => {
-      const started = startCli(args, env)
-      // What it runs ends with its input.
-      afterTest(() => started.child.kill('SIGKILL') && started.child.stdin.destroy())
+    start,
+    /** Starts a command, and waits until its output has its first line. */
+    running: async (...args: readonly string[]): Promise<Started> => {
+      const started = start(...args)
+      await started.up
       return started
     },
     isHeld: async (name = 'job'): Promise<boolean> => (await provider.table.find(name))?.held ?? false,

@@ -1,8 +1,6 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
-import { temporaryFolder } from '../temporary-folder'
-import { runCli } from './built-cli'
+import { project, runCli } from './built-cli'
 
 const EXEC = ['exec', 'job', '--lock-at-most-for']
 const PAUSE = ['pause', 'job', '--duration']
@@ -67,10 +65,9 @@ it.each([
 })
 
 it('a DataSource of a database that has no dialect is refused', async () => {
-  const file = join(temporaryFolder(), 'mongodb.cjs')
   const dataSource = "{ '@instanceof': Symbol.for('DataSource'), options: { type: 'mongodb' } }"
-  writeFileSync(file, `exports.dataSource = ${dataSource}`)
-  expect(await runCli(['list', '--data-source', file])).toMatchObject({
+  const folder = project({ 'mongodb.cjs': `exports.dataSource = ${dataSource}` })
+  expect(await runCli(['list', '--data-source', join(folder, 'mongodb.cjs')])).toMatchObject({
     status: 2,
     stderr: expect.stringMatching(
       /: A DataSource of type 'mongodb' cannot keep locks – it has no SQL: .*\.\n$/,

@@ -1,20 +1,12 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { copyFileSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeEach, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
-import { projectWith, runCli } from './built-cli'
+import { project, runCli, type Texts } from './built-cli'
 
 const backends = availableBackends().filter(({ name }) => name === 'sqlite')
-
-function write(folder: string, files: Readonly<Record<string, string>>): void {
-  for (const [file, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, file)), { recursive: true })
-    writeFileSync(join(folder, file), text)
-  }
-}
 
 describeBackends(backends)('the command line finds the database, on $name', (backend) => {
   let url: string
@@ -31,65 +23,45 @@ describeBackends(backends)('the command line finds the database, on $name', (bac
   const config = `import { defineConfig, env } from 'prisma/config'
 export default defineConfig({ schema: 'schema.prisma', datasource: { url: env('APP_DATABASE') } })`
 
-  it.each<
-    [
-      string,
-      (url: string) => { files: Record<string, string>; env?: Record<string, string>; args?: string[] },
-    ]
-  >([
-    [
-      'in the variable that schema.prisma names',
-      (url) => ({
-        files: { 'prisma/schema.prisma': schema('url = env("APP_DATABASE")') },
-        env: { APP_DATABASE: url },
-      }),
-    ],
+  const NAMED = { 'prisma/schema.prisma': schema('url = env("APP_DATABASE")') }
+  const VARIABLE = { APP_DATABASE: 'file:app.db' }
+
+  it.each<[string, Texts, Texts?, ...string[]]>([
+    ['in the variable that schema.prisma names', NAMED, VARIABLE],
     [
       'in the variable that schema.prisma names, in a file of variables',
-      (url) => ({
-        files: {
-          'prisma/schema.prisma': schema('url = env("APP_DATABASE")'),
-          '.env': `APP_DATABASE="${url}"`,
-        },
-        args: ['--env', '.env'],
-      }),
+      { ...NAMED, '.env': 'APP_DATABASE="file:app.db"' },
+      ...([{}, '--env', '.env'] as const),
     ],
-    ['in schema.prisma itself', (url) => ({ files: { 'prisma/schema.prisma': schema(`url = "${url}"`) } })],
-    [
-      'in prisma.config.ts',
-      (url) => ({
-        files: { 'prisma.config.ts': config, 'schema.prisma': schema('') },
-        env: { APP_DATABASE: url },
-      }),
-    ],
-  ])('%s', async (_, setUp) => {
-    const folder = projectWith('better-sqlite3', 'prisma')
-    const { files, env = {}, args = [] } = setUp(url)
-    write(folder, files)
-    const { status, stdout, stderr } = await runCli(['list', ...args], { cwd: folder, env })
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-    expect(stdout).toContain('found')
+    ['in schema.prisma itself', { 'prisma/schema.prisma': schema('url = "file:app.db"') }],
+    ['in prisma.config.ts', { 'prisma.config.ts': config, 'schema.prisma': schema('') }, VARIABLE],
+  ])('%s', async (_, files, env = {}, ...args) => {
+    const folder = project(files, 'better-sqlite3', 'prisma')
+    copyFileSync(url.slice(5), join(folder, 'app.db'))
+    expect(await runCli(['list', ...args], { cwd: folder, env })).toEqual({
+      ...{ status: 0, stderr: '' },
+      stdout: expect.stringContaining('found'),
+    })
   })
 
   it.each([
     ['that it contains', 'url = "file:./dev.db"', {}, [], 'prisma/schema.prisma'],
     ...[{ DATABASE_URL: 'file:./dev.db?connection_limit=1' }].flatMap(
-      (env): [string, string, Record<string, string>, string[], string][] => [
+      (env): [string, string, Texts, string[], string][] => [
         ['in DATABASE_URL', 'url = env("DATABASE_URL")', env, [], 'DATABASE_URL of the environment'],
         ['in --url', '', {}, ['--url', env.DATABASE_URL], '--url'],
       ],
     ),
   ])("beside the schema, where Prisma's engines look for a file %s", async (_, source, env, args, by) => {
-    const folder = projectWith('better-sqlite3')
-    write(folder, { 'prisma/schema.prisma': schema(source) })
-    execFileSync('cp', [url.slice(5), join(folder, 'prisma/dev.db')])
+    const folder = project({ 'prisma/schema.prisma': schema(source) }, 'better-sqlite3')
+    copyFileSync(url.slice(5), join(folder, 'prisma/dev.db'))
     expect(await runCli(['list', ...args], { cwd: folder, env })).toMatchObject({ status: 0 })
     const doctor = await runCli(['doctor', ...args], { cwd: folder, env })
     expect(doctor.stdout).toContain(`connection: by ${by}, through better-sqlite3\n`)
   })
 
   it('through @libsql/client, if that is the only library', async () => {
-    const folder = projectWith('@libsql/client', '@prisma/adapter-libsql')
+    const folder = project({}, '@libsql/client', '@prisma/adapter-libsql')
     expect(await runCli(['list', '--url', url], { cwd: folder })).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('found'),
@@ -110,9 +82,9 @@ const NO_ERROR = 'throw Object.assign(Object.create(null), { diagnosticCodes: [2
 const loader = (body: string): string => `require.extensions['.ts'] = () => { ${body} }`
 
 interface Refused {
-  readonly files?: Readonly<Record<string, string>>
+  readonly files?: Texts
   readonly args?: readonly string[]
-  readonly env?: Readonly<Record<string, string>>
+  readonly env?: Texts
   readonly status?: number
 }
 const ENV_FILE = ['--env', '.env']
@@ -214,8 +186,7 @@ it.each<[string, Refused, RegExp]>([
 ])(
   'the command line refuses, with its reason: %s',
   async (_, { files = {}, args = [], env, status = 2 }, message) => {
-    const folder = projectWith('prisma')
-    write(folder, { 'package.json': '{}', ...files })
+    const folder = project({ 'package.json': '{}', ...files }, 'prisma')
     const loaded = 'ts-node.cjs' in files ? { NODE_OPTIONS: `--require ${join(folder, 'ts-node.cjs')}` } : {}
     const answer = await runCli(['list', ...args], { cwd: folder, env: { ...env, ...loaded } })
     expect(answer).toEqual({ status, stdout: '', stderr: expect.stringMatching(message) })
@@ -223,15 +194,15 @@ it.each<[string, Refused, RegExp]>([
 )
 
 it('a DataSource that cannot be initialised is told from a database that cannot be reached', async () => {
-  const folder = projectWith('better-sqlite3', 'typeorm')
   const source = (options: string): string =>
     `const { DataSource } = require('typeorm')\nmodule.exports = new DataSource({ type: 'better-sqlite3', ${options} })`
-  write(folder, {
+  const files = {
     'entity.js': "throw new Error('no way')",
     'entities.js': source("database: 'app.db', entities: ['entity.js']"),
     'folder.js': source("database: '.'"),
     'app.db': '',
-  })
+  }
+  const folder = project(files, 'better-sqlite3', 'typeorm')
   const list = (file: string) => runCli(['list', '-d', file], { cwd: folder })
   expect(await list('entities.js')).toMatchObject({
     status: 2,
@@ -246,9 +217,9 @@ it('a DataSource that cannot be initialised is told from a database that cannot 
 })
 
 it('a file that a DataSource names is created only on demand', async () => {
-  const folder = projectWith('typeorm', 'better-sqlite3')
   const options = "{ type: 'better-sqlite3', database: 'folder/app.db' }"
-  write(folder, { 'data-source.js': `module.exports = new (require('typeorm').DataSource)(${options})` })
+  const dataSource = { 'data-source.js': `module.exports = new (require('typeorm').DataSource)(${options})` }
+  const folder = project(dataSource, 'typeorm', 'better-sqlite3')
   const run = (command: string, ...args: string[]) =>
     runCli([command, '-d', 'data-source.js', ...args], { cwd: folder })
   const exec = ['job', '--lock-at-most-for', '1m', '--', 'true']

@@ -10,16 +10,16 @@ import { describePlace } from '../../src/sql/table/place'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { root } from '../project'
-import { ALL_PACKAGES, projectWith, runCli } from './built-cli'
+import { ALL_PACKAGES, project, runCli } from './built-cli'
 import { openCli } from './open-cli'
 
 const PAUSE = ['pause', 'job', '--duration', '8h', '--reason', 'r']
 const UNKNOWN = "shedlock-orm: Lock 'job' has never been acquired – check the name of the job.\n"
 
 /** Somewhere else, with the packages of this project, and the library built so that a command need not compile it. */
-const project = projectWith(ALL_PACKAGES)
+const folder = project({}, ALL_PACKAGES)
 execFileSync(join(root, 'node_modules/esbuild/bin/esbuild'), [
-  ...[join(root, 'src/typeorm/index.ts'), `--outfile=${join(project, 'shedlock-typeorm.cjs')}`],
+  ...[join(root, 'src/typeorm/index.ts'), `--outfile=${join(folder, 'shedlock-typeorm.cjs')}`],
   ...['--bundle', '--packages=external', '--platform=node', '--log-level=error'],
 ])
 
@@ -107,7 +107,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
   }
   /** Writes the file of a DataSource, with options that are code. */
   const fileOf = ({ typeOrm }: TestDatabase, options: string): string => {
-    const file = join(project, 'data-source.cjs')
+    const file = join(folder, 'data-source.cjs')
     writeFileSync(
       file,
       `// A command ends though a file that it loaded keeps the process.
@@ -154,7 +154,7 @@ module.exports = new DataSource({ ...${JSON.stringify(typeOrm)}, ${options} })`,
 
   it('is refused when two places are given', async () => {
     const { database, run, line, isPaused } = await open()
-    const file = join(project, '.env')
+    const file = join(folder, '.env')
     const other = 'postgres://app:hunter2@other.example/app'
     writeFileSync(file, `DATABASE_URL=${other}\n`)
     for (const [args, message] of [

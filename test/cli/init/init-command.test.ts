@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { read } from '../../project'
-import { init, OLD, packageWith, project, SCHEMA, TYPEORM, USER, USUAL, type Files } from './init-project'
+import { project, type Texts } from '../built-cli'
+import { init, OLD, packageWith, SCHEMA, TYPEORM, USER, USUAL } from './init-project'
 
 describe('shedlock-orm init', () => {
   it('asks to be run where the schema is, and names the package with the jobs there', async () => {
@@ -42,7 +43,7 @@ describe('shedlock-orm init', () => {
     expect((await init(join(folder))).stderr).toContain('an ORM in api, db: run the command there')
   })
 
-  it.each<[string, Files, string]>([
+  it.each<[string, Texts, string]>([
     ['npm', { 'package-lock.json': '', '../yarn.lock': '' }, 'npm install'],
     ['npm, below the folder of another project', { '../yarn.lock': '' }, 'npm install'],
     ['Yarn', { '../yarn.lock': '', '../package.json': '{"workspaces":["app"]}' }, 'yarn add'],
@@ -71,7 +72,7 @@ describe('shedlock-orm init', () => {
     })
   })
 
-  it.each<[string, Files, boolean]>([
+  it.each<[string, Texts, boolean]>([
     [
       'in a workspace',
       { 'package.json': packageWith({ typeorm: '1.1.1' }, { workspaces: ['apps/*'] }) },
@@ -103,7 +104,7 @@ describe('shedlock-orm init', () => {
       /deploy (--schema libs\/database\/prisma\/schema\.prisma) && npx prisma generate \1\n/,
     )
     const { dependencies } = JSON.parse(read('node_modules/@nestjs/schedule/package.json')) as {
-      dependencies: Files
+      dependencies: Texts
     }
     expect(stdout).toContain(`npm install cron@${dependencies['cron']}\n`)
   })

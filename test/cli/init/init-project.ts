@@ -1,32 +1,20 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from '@jest/globals'
 import { prismaMigration, prismaModel } from '../../../src/prisma/prisma-model'
 import { root } from '../../project'
-import { projectWith, runCli } from '../built-cli'
-
-export type Files = Readonly<Record<string, string>>
+import { runCli, type Texts } from '../built-cli'
 
 export const TYPEORM = packageWith({ typeorm: '^1.1.1', typescript: '^6.0.0' })
 export const PRISMA = packageWith({ '@prisma/client': '^7.10.0' })
 
-export function packageWith(dependencies: Files, rest: object = {}): string {
+export function packageWith(dependencies: Texts, rest: object = {}): string {
   return JSON.stringify({ dependencies: { 'shedlock-orm': '^0.1.0', ...dependencies }, ...rest })
 }
 
-/** Creates a project with these files and packages. */
-export function project(files: Files, ...packages: string[]): string {
-  const folder = projectWith(...packages)
-  for (const [file, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, file)), { recursive: true })
-    writeFileSync(join(folder, file), text)
-  }
-  return folder
-}
-
 /** The project's files and their contents. */
-function contentsOf(folder: string): Files {
+function contentsOf(folder: string): Texts {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
   )

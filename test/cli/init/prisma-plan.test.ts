@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { prismaMigration, prismaModel } from '../../../src/prisma/prisma-model'
+import { project, type Texts } from '../built-cli'
 import {
   init,
   LOCK,
@@ -11,17 +12,15 @@ import {
   MODEL,
   packageWith,
   PRISMA,
-  project,
   SCHEMA,
   SQL,
   TYPEORM,
   USER,
   USUAL,
-  type Files,
 } from './init-project'
 
 describe('shedlock-orm init with Prisma', () => {
-  it.each<[string, Files, Files, string[]?]>([
+  it.each<[string, Texts, Texts, string[]?]>([
     [
       'after prisma init, beside a client that is no config',
       { [USUAL]: SCHEMA, 'prisma.ts': '' },
@@ -99,17 +98,17 @@ export default defineConfig({
     expect(await init(folder)).toMatchObject({ status: 0, added: {} })
   })
 
-  const ON_SQLITE: Files = {
+  const ON_SQLITE: Texts = {
     'prisma-sqlite/schema.prisma': SCHEMA.replace('postgresql', 'sqlite') + USER,
     'prisma-sqlite/migrations/migration_lock.toml': 'provider = "sqlite"\n',
   }
-  const ADDED_ON_SQLITE: Files = {
+  const ADDED_ON_SQLITE: Texts = {
     'prisma-sqlite/schema.prisma': `\n${prismaModel('sqlite')}`,
     [`prisma-sqlite/${MIGRATION}`]: prismaMigration('sqlite'),
   }
-  const ON_POSTGRES: Files = { [USUAL]: SCHEMA + USER, [LOCK_FILE]: LOCK }
+  const ON_POSTGRES: Texts = { [USUAL]: SCHEMA + USER, [LOCK_FILE]: LOCK }
 
-  it.each<[string, Files, Files, RegExp?]>([
+  it.each<[string, Texts, Texts, RegExp?]>([
     ['beside the usual one', ON_POSTGRES, ADDED_ON_SQLITE],
     [
       'and a copy of the usual one, but not a template',
@@ -216,7 +215,7 @@ export default defineConfig({
     expect((await init(folder)).added).toEqual({})
   })
 
-  it.each<[string, Files, string[], RegExp]>([
+  it.each<[string, Texts, string[], RegExp]>([
     [
       'without an ORM',
       { 'package.json': packageWith({ pg: '8' }) },

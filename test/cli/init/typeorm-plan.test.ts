@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { init, OLD, packageWith, project, TYPEORM, type Files } from './init-project'
+import { project, type Texts } from '../built-cli'
+import { init, OLD, packageWith, TYPEORM } from './init-project'
 
 const CLASS = `import { createShedLockMigration } from 'shedlock-orm/typeorm'
 
@@ -11,7 +12,7 @@ const WITH_PRETTIER = packageWith({ typeorm: '^1.1.1', typescript: '^6.0.0', pre
 const ALREADY = 'already has the table, so it is left as it is'
 
 describe('shedlock-orm init with TypeORM', () => {
-  it.each<[string, Files, Files, string[]?, string[]?]>([
+  it.each<[string, Texts, Texts, string[]?, string[]?]>([
     [
       'beside the other migrations',
       { [`src/db/${OLD}-User.ts`]: '' },
@@ -195,27 +196,29 @@ describe('shedlock-orm init with TypeORM', () => {
   })
 
   it.each([
-    ['as the scripts name it', 'ts-node typeorm migration:run -d db/connection.ts', ' -d db/connection.ts'],
-    ['as the scripts name it, before it is built', 'typeorm -d dist/db.config.js', ' -d dist/db.config.js'],
-    ['not the file of the app, which it would start, nor a logger', 'ts-node src/main.ts', ''],
-  ])('checks with the DataSource %s', async (_, migrate, option) => {
-    const files = {
-      'package.json': packageWith({ typeorm: '1.1.1', tsx: '4' }, { scripts: { migrate } }),
-      'db/connection.ts': '',
-      'src/typeorm-logger.ts': '',
-      'src/main.ts': 'export const source = new DataSource({})\napp.listen(3000)',
-    }
-    expect((await init(project(files))).stdout).toContain(`npx shedlock-orm doctor${option}\n`)
-  })
-
-  it('checks with the tsconfig with which the scripts run ts-node', async () => {
-    const migrate =
-      'ts-node -r tsconfig-paths/register --project server/tsconfig.json typeorm -d db/connection.ts'
-    const dependencies = { typeorm: '1.1.1', 'ts-node': '10' }
-    const files = {
-      'package.json': packageWith(dependencies, { scripts: { migrate } }),
-      'db/connection.ts': '',
-    }
-    expect((await init(project(files))).stdout).toContain('\n   TS_NODE_PROJECT=server/tsconfig.json npx')
-  })
+    [
+      'tsx',
+      'ts-node typeorm migration:run -d db/connection.ts',
+      'npx shedlock-orm doctor -d db/connection.ts',
+    ],
+    ['tsx', 'typeorm -d dist/db.config.js', 'npx shedlock-orm doctor -d dist/db.config.js'],
+    // Neither with the file of the app, which it would start, nor with a logger.
+    ['tsx', 'ts-node src/main.ts', 'npx shedlock-orm doctor'],
+    [
+      'ts-node',
+      'ts-node -r tsconfig-paths/register --project server/tsconfig.json typeorm -d db/connection.ts',
+      'TS_NODE_PROJECT=server/tsconfig.json npx shedlock-orm doctor -d db/connection.ts',
+    ],
+  ])(
+    'with %s, checks with the DataSource and the tsconfig of the script %s',
+    async (name, migrate, check) => {
+      const files = {
+        'package.json': packageWith({ typeorm: '1.1.1', [name]: '10' }, { scripts: { migrate } }),
+        'db/connection.ts': '',
+        'src/typeorm-logger.ts': '',
+        'src/main.ts': 'export const source = new DataSource({})\napp.listen(3000)',
+      }
+      expect((await init(project(files))).stdout).toContain(`\n   ${check}\n`)
+    },
+  )
 })

@@ -4,7 +4,8 @@ import { describe, expect, it } from '@jest/globals'
 import type { SchedulerName } from '../../../src/cli/init/usage'
 import { read, root } from '../../project'
 import { temporaryFolder } from '../../temporary-folder'
-import { init, packageWith, project, SCHEMA, tsc, USER, USUAL, type Files } from './init-project'
+import { project, type Texts } from '../built-cli'
+import { init, packageWith, SCHEMA, tsc, USER, USUAL } from './init-project'
 
 /** What the printed lines take for granted, and the types of packages that are not installed here. */
 const TAKEN_FOR_GRANTED = `import type { DataSource } from 'typeorm'
@@ -33,16 +34,12 @@ const SCHEDULERS: Readonly<Record<SchedulerName, string>> = {
   '@nestjs/schedule': '12.0.2',
 }
 /** What has jobs or signal handlers of its own, or none at all, and schedulers that are too old. */
-const OTHERS = [
-  ...['none', ''],
-  ...['next', '16.0.0'],
-  ...['nuxt', '4.0.0'],
-  ...['@nestjs/core', '12.0.0'],
-  ...['cron', '2.4.4'],
-  ...['croner', '5.0.0'],
-]
+const OTHERS: Texts = {
+  ...{ none: '', next: '16.0.0', nuxt: '4.0.0', '@nestjs/core': '12.0.0' },
+  ...{ cron: '2.4.4', croner: '5.0.0' },
+}
 /** Each ORM with what it needs in a project. */
-const ORMS: readonly (readonly [dependencies: Files, files: Files])[] = [
+const ORMS: readonly (readonly [dependencies: Texts, files: Texts])[] = [
   [{ typeorm: '1.1.1' }, {}],
   [{ '@prisma/client': '7.10.0' }, { [USUAL]: SCHEMA }],
   [{ '@prisma/orm-postgres': '8.0.0-rc.13' }, { 'contract.prisma': USER }],
@@ -50,7 +47,7 @@ const ORMS: readonly (readonly [dependencies: Files, files: Files])[] = [
 const VERCEL = JSON.stringify({ crons: [{ path: '/api/report', schedule: '0 8 * * *' }] })
 
 describe('the lines that shedlock-orm init prints', () => {
-  const printed = async (dependencies: Files, files: Files): Promise<string> => {
+  const printed = async (dependencies: Texts, files: Texts): Promise<string> => {
     const folder = project({ 'package.json': packageWith(dependencies), ...files })
     const { stdout } = await init(folder, '--dry-run')
     const [, what = '', code = ''] =
@@ -60,14 +57,12 @@ describe('the lines that shedlock-orm init prints', () => {
 
   it('compile, for each ORM and scheduler, and name them, or a page that exists', async () => {
     const folder = temporaryFolder(join(root, '.programs-'))
-    const others = OTHERS.flatMap((name, index) => (index % 2 === 0 ? [[name, OTHERS[index + 1] ?? '']] : []))
     const cases = ORMS.flatMap(([orm, files]) => [
-      ...[...Object.entries(SCHEDULERS), ...others].map(([scheduler = '', version = '']) => ({
-        orm,
-        files,
-        scheduler,
-        version,
-      })),
+      ...[SCHEDULERS, OTHERS]
+        .flatMap((each) => Object.entries(each))
+        .map(([scheduler, version]) => ({
+          ...{ orm, files, scheduler, version },
+        })),
       { orm, files: { ...files, 'vercel.json': VERCEL }, scheduler: 'next', version: '16.0.0' },
     ])
     const programs = cases.map(async ({ orm, files, scheduler, version }, index) => {
@@ -107,7 +102,7 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(code).toContain('const end = async () => { // first close a server')
   })
 
-  it.each<[string, Files, string, string[]]>([
+  it.each<[string, Texts, string, string[]]>([
     ['of the DataSource that Nest knows', { '@nestjs/typeorm': '12' }, 'typeOrmLockProvider,', []],
     [
       'of that with names',

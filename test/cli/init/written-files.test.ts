@@ -4,28 +4,14 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { root } from '../../project'
 import { temporaryFolder } from '../../temporary-folder'
-import { runCli } from '../built-cli'
-import {
-  init,
-  MIGRATION,
-  MODEL,
-  OLD,
-  PRISMA,
-  project,
-  SCHEMA,
-  tsc,
-  TYPEORM,
-  USER,
-  USUAL,
-  VALID,
-  type Files,
-} from './init-project'
+import { project, runCli, type Texts } from '../built-cli'
+import { init, MIGRATION, MODEL, OLD, PRISMA, SCHEMA, tsc, TYPEORM, USER, USUAL, VALID } from './init-project'
 
 /** Root may read and write everything, unless it gives that up. */
 const AS_USER = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : []
 
 describe('what shedlock-orm init writes is valid', () => {
-  it.each<[string, string, Files, string[]?]>([
+  it.each<[string, string, Texts, string[]?]>([
     ['PostgreSQL', USUAL, {}],
     ['without a line end', USUAL, { [USUAL]: (VALID + USER).trimEnd() }],
     ['with line ends of Windows', USUAL, { [USUAL]: VALID.replaceAll('\n', '\r\n') }],
@@ -37,7 +23,7 @@ describe('what shedlock-orm init writes is valid', () => {
       { [USUAL]: VALID.replace('"postgresql"', '"postgresql"\n  schemas = ["public", "ops"]') },
       ['--schema', 'ops', '--column-names', 'lockUntil=until "it" ends'],
     ],
-    ...['mysql', 'sqlite', 'sqlserver', 'cockroachdb'].map((provider): [string, string, Files] => [
+    ...['mysql', 'sqlite', 'sqlserver', 'cockroachdb'].map((provider): [string, string, Texts] => [
       provider,
       USUAL,
       { [USUAL]: VALID.replace('postgresql', provider) },
@@ -71,7 +57,7 @@ describe('what shedlock-orm init writes is valid', () => {
 })
 
 describe('shedlock-orm init on files', () => {
-  it.each<[string, Files, string]>([
+  it.each<[string, Texts, string]>([
     ['TypeORM', { 'package.json': TYPEORM, [`db/${OLD}-A.ts`]: '' }, 'wrote db/'],
     ['Prisma', { 'package.json': PRISMA, [USUAL]: SCHEMA + USER }, 'added the model to prisma/'],
   ])('leaves out what it may not read, with %s', async (_, files, says) => {
