@@ -74,6 +74,8 @@ export type DatabaseType =
       readonly dialect: DialectName
       /** No test has reached this database through TypeORM's own driver for this type. */
       readonly untried?: true
+      /** Its driver runs statements in threads, so that others may run between two of a transaction. */
+      readonly isThreaded?: true
     }
   | {
       /** Why it cannot keep locks, and what to do instead. */
@@ -93,7 +95,7 @@ export const DATABASE_TYPES: Readonly<Record<string, DatabaseType>> = {
   'aurora-mysql': { dialect: 'mysql', untried: true },
   mariadb: { dialect: 'mariadb' },
   'better-sqlite3': { dialect: 'sqlite' },
-  sqlite: { dialect: 'sqlite' },
+  sqlite: { dialect: 'sqlite', isThreaded: true },
   sqljs: { dialect: 'sqlite' },
   cockroachdb: { dialect: 'cockroachdb', untried: true },
   mssql: { dialect: 'mssql', untried: true },

@@ -8,7 +8,7 @@ import {
   type RunStatement,
 } from '../drivers/internal'
 import { DriverError, type SqlClient, type SqlRow, type StatementResult } from '../sql/internal'
-import type { DataSourceLike } from './data-source-like'
+import { DATABASE_TYPES, type DataSourceLike } from './data-source-like'
 import { unusableUnlessInitialised } from './query-runner-client'
 
 /** What this library uses of TypeORM's SQLite drivers. */
@@ -79,8 +79,7 @@ const READ_FILE = 'pragma database_list'
  */
 export function sqliteClient(dataSource: DataSourceLike): SqlClient {
   const { type, database } = dataSource.options
-  // TypeORM's driver for the package sqlite3.
-  const isThreaded = type === 'sqlite'
+  const isThreaded = 'isThreaded' in (DATABASE_TYPES[type] ?? {})
   const isInMemory = database === ':memory:' || type === 'sqljs'
   if (isThreaded && isInMemory) throw inMemoryError()
   // Read each time, because a DataSource replaces its driver when its options change.

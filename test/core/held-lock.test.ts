@@ -1,5 +1,4 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { LockError } from '../../src/core/errors'
 import { acquisitionOf, HeldLock } from '../../src/core/held-lock'
 import type { LockingTaskExecutorListener } from '../../src/core/listener'
 import type { Acquisition } from '../../src/core/lock'
