@@ -31,9 +31,9 @@ interface PgPool {
 }
 
 type Constructor = new (...options: unknown[]) => unknown
-type Exports = Readonly<Record<string, Constructor>>
 
-const load = async (name: string): Promise<Exports> => (await import(join(PACKAGES, name))) as Exports
+const load = async <Name extends string>(module: string): Promise<Readonly<Record<Name, Constructor>>> =>
+  (await import(join(PACKAGES, module))) as Readonly<Record<Name, Constructor>>
 const has5 = PRISMA.startsWith('5.')
 
 const POSTGRES: Omit<Adapter, 'make' | 'name'> = { backends: /^(postgres|pgbouncer)/, provider: 'postgresql' }
@@ -89,7 +89,7 @@ function nativeUrl(url: string, { max, connectionLimit = max, options }: Options
 }
 
 async function pg(url: string, { adapter: options, ...config }: Options): Promise<Made> {
-  const { PrismaPg } = (await load('@prisma/adapter-pg')) as { PrismaPg: Constructor }
+  const { PrismaPg } = await load<'PrismaPg'>('@prisma/adapter-pg')
   const pool = { connectionString: url, ...config }
   if (!has5) return { adapter: new PrismaPg(pool, options) }
   const { Pool } = (await load('pg')) as unknown as { Pool: new (options: object) => PgPool }
@@ -107,7 +107,7 @@ async function pg(url: string, { adapter: options, ...config }: Options): Promis
 }
 
 async function libsql(url: string): Promise<Made> {
-  const { PrismaLibSQL } = (await load('@prisma/adapter-libsql')) as { PrismaLibSQL: Constructor }
+  const { PrismaLibSQL } = await load<'PrismaLibSQL'>('@prisma/adapter-libsql')
   if (!has5) return { adapter: new PrismaLibSQL({ url }) }
   const { createClient } = (await load('@libsql/client')) as unknown as {
     createClient: (options: object) => { close(): void }
@@ -121,26 +121,22 @@ async function libsql(url: string): Promise<Made> {
 }
 
 async function betterSqlite3(url: string, { adapter: _, ...config }: Options): Promise<Made> {
-  const { PrismaBetterSQLite3 } = (await load('@prisma/adapter-better-sqlite3')) as {
-    PrismaBetterSQLite3: Constructor
-  }
+  const { PrismaBetterSQLite3 } = await load<'PrismaBetterSQLite3'>('@prisma/adapter-better-sqlite3')
   return { adapter: new PrismaBetterSQLite3({ ...config, url }) }
 }
 
 async function mariaDb(url: string, { adapter: options, ...config }: Options): Promise<Made> {
   const { username: user, ...rest } = address(url)
-  const { PrismaMariaDb } = (await load('@prisma/adapter-mariadb')) as { PrismaMariaDb: Constructor }
+  const { PrismaMariaDb } = await load<'PrismaMariaDb'>('@prisma/adapter-mariadb')
   return { adapter: new PrismaMariaDb({ ...rest, user, ...config }, options) }
 }
 
 async function planetScaleAdapter(url: string): Promise<Made> {
-  const { PrismaPlanetScale } = (await load('@prisma/adapter-planetscale')) as {
-    PrismaPlanetScale: Constructor
-  }
+  const { PrismaPlanetScale } = await load<'PrismaPlanetScale'>('@prisma/adapter-planetscale')
   const { fetch, close } = planetScale(url)
   const config = { url, fetch }
   if (!has5) return { adapter: new PrismaPlanetScale(config), close }
-  const { Client } = (await load('@planetscale/database/dist/cjs/index.js')) as { Client: Constructor }
+  const { Client } = await load<'Client'>('@planetscale/database/dist/cjs/index.js')
   return { adapter: new PrismaPlanetScale(new Client(config)), close }
 }
 
