@@ -39,3 +39,12 @@ export function senderOf(client: SqlClient): StatementSender {
     query: async (statement, values) => (await sendTo(client, statement, values, 'rows')).rows,
   }
 }
+
+/** Another client, whose rows are changed on their way. */
+export function withRows(client: SqlClient, change: (row: SqlRow) => SqlRow): SqlClient {
+  const sender = senderOf(client)
+  return clientOf({
+    execute: (...statement) => sender.execute(...statement),
+    query: async (...statement) => (await sender.query(...statement)).map(change),
+  })
+}

@@ -10,6 +10,7 @@ import { lockError } from '../lock-error'
 import { everyEvent, outcomes } from './every-event'
 import { EVENTS, recorder } from './recorder'
 import { useFaultyExecutor } from './faulty-executor'
+import { startVirtualTime } from './virtual-time'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 
@@ -25,13 +26,12 @@ const events = [
 
 describe('a listener', () => {
   it('receives how long the task ran and how it ended', async () => {
-    jest.useFakeTimers()
+    startVirtualTime()
     const onTaskFinished = jest.fn<(event: TaskFinishedEvent) => void>()
     const executor = new LockingTaskExecutor(world.provider, { listeners: [{ onTaskFinished }] })
     await executor.executeWithLock(job, () => jest.advanceTimersByTimeAsync(1_500))
     const error = new Error('business')
     await executor.executeWithLock(job, () => Promise.reject(error)).catch(() => undefined)
-    jest.useRealTimers()
     expect(onTaskFinished.mock.calls).toEqual([
       [expect.objectContaining({ outcome: 'succeeded', duration: 1_500 })],
       [expect.objectContaining({ outcome: 'failed', error })],

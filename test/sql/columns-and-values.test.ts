@@ -4,7 +4,7 @@ import { describeBackends } from '../backends'
 import { everyClient, openedClient } from '../conformance/every-client'
 import { everyQuestion } from '../conformance/every-question'
 import { lockError } from '../lock-error'
-import { clientOf, senderOf } from '../statement-sender'
+import { withRows } from '../statement-sender'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 
@@ -17,14 +17,9 @@ describeBackends(onPostgres)('$title behind a plugin that renames columns', (eac
   const client = openedClient(each)
 
   it('is refused, with the schema as an option or without', async () => {
-    const sender = senderOf(client.sqlClient)
-    const renaming = clientOf({
-      execute: (...statement) => sender.execute(...statement),
-      query: async (...statement) =>
-        (await sender.query(...statement)).map((row) =>
-          Object.fromEntries(Object.entries(row).map(([column, value]) => [column.replace('_', ''), value])),
-        ),
-    })
+    const renaming = withRows(client.sqlClient, (row) =>
+      Object.fromEntries(Object.entries(row).map(([column, value]) => [column.replace('_', ''), value])),
+    )
     await client.createProvider().lock({ ...job, name: 'there' })
     for (const options of [{}, { schema: 'public' }]) {
       const provider = new SqlLockProvider(renaming, dialects[each.dialect], options)

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import type { Lock } from '../../src/core/lock'
 import { LockError } from '../../src/core/errors'
 import { dialects } from '../../src/sql/dialects'
 import { DriverError, type SqlClient, type SqlSession } from '../../src/sql/session'
@@ -73,6 +74,11 @@ const later = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 const lockAndRelease = async (name: string): Promise<void> => {
   const lock = await provider.lock(job(name))
   await lock?.unlock()
+}
+/** Releases a lock, and closes the connections of the locks. */
+const release = async (lock: Lock | undefined): Promise<void> => {
+  await settle(Promise.resolve(lock?.unlock()))
+  await settle(provider.drain())
 }
 const many = (count: number, name = 'many') =>
   Promise.allSettled(Array.from({ length: count }, (_, each) => lockAndRelease(`${name} ${each}`)))
@@ -237,8 +243,7 @@ describe('the connections of the locks', () => {
     for (const connection of driver.own) connection.isOpen = false
     await settle(Promise.resolve(lock?.extend('2h')))
     expect(driver.opened).toBe(3)
-    await settle(Promise.resolve(lock?.unlock()))
-    await settle(provider.drain())
+    await release(lock)
   })
 
   it('that fell silent are ended, and a call that only repeats has another', async () => {
@@ -248,8 +253,7 @@ describe('the connections of the locks', () => {
     await settle(Promise.resolve(lock?.extend('2h')), LIMIT)
     expect(driver.own.has(silent)).toBe(false)
     expect(driver.opened).toBe(2)
-    await settle(Promise.resolve(lock?.unlock()))
-    await settle(provider.drain())
+    await release(lock)
   })
 
   it('that answer no write, all at once, leave the calls that wait to others', async () => {
@@ -280,8 +284,7 @@ describe('the connections of the locks', () => {
     walls.mockRestore()
     expect(driver.opened).toBe(2)
     expect(driver.own.size).toBe(1)
-    await settle(Promise.resolve(lock?.unlock()))
-    await settle(provider.drain())
+    await release(lock)
   })
 
   it('keep the one of a held lock beside other locks, also when the server is full and the pool is silent', async () => {
@@ -333,8 +336,7 @@ describe('the connections of the locks', () => {
     const sent = driver.sent
     await settle(Promise.resolve((await settle(inThePool.lock(job('in the pool'))))?.unlock()))
     expect(driver.sent).toBe(sent)
-    await settle(Promise.resolve(lock?.unlock()))
-    await settle(provider.drain())
+    await release(lock)
   })
 
   it('are shared by all providers of a client', async () => {

@@ -4,7 +4,7 @@ import { describeBackends } from '../backends'
 import { everyClient, openedClient } from '../conformance/every-client'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
-import { clientOf, senderOf } from '../statement-sender'
+import { withRows } from '../statement-sender'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 const typeOrms = everyClient().filter(({ orm }) => orm === 'TypeORM')
@@ -14,14 +14,9 @@ describeBackends(typeOrms)('$title whose values are changed on their way', (each
 
   /** A provider whose client returns another value in a column. */
   function providerWith(column: string, value: (original: unknown) => unknown): SqlLockProvider {
-    const sender = senderOf(client.sqlClient)
-    const changing = clientOf({
-      execute: (...statement) => sender.execute(...statement),
-      query: async (...statement) =>
-        (await sender.query(...statement)).map((row) =>
-          column in row ? { ...row, [column]: value(row[column]) } : row,
-        ),
-    })
+    const changing = withRows(client.sqlClient, (row) =>
+      column in row ? { ...row, [column]: value(row[column]) } : row,
+    )
     return new SqlLockProvider(changing, dialects[each.dialect])
   }
 

@@ -4,6 +4,7 @@ import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { activeLock, assertLocked, makeAllAssertsPass } from '../../src/core/scope'
 import { alwaysFree, assumeLocked, FakeClock } from '../../src/testing/unit-test-support'
+import { lockError } from '../lock-error'
 
 const notLocked = expect.objectContaining({ code: 'NOT_LOCKED' })
 
@@ -75,7 +76,6 @@ it('a lock that is always free keeps nobody out, and is a lock for its task', as
     return signal.aborted
   })
   expect(result).toEqual({ executed: true, value: false })
-  await expect(provider.lock({ name: '', lockAtMostFor: '1m' })).rejects.toMatchObject({
-    code: 'INVALID_CONFIGURATION',
-  })
+  const nameless = provider.lock({ name: '', lockAtMostFor: '1m' })
+  await expect(nameless).rejects.toEqual(lockError('INVALID_CONFIGURATION'))
 })

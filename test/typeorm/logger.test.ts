@@ -1,5 +1,5 @@
 import type { Logger } from 'typeorm'
-import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterFile, afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
@@ -15,14 +15,10 @@ const backends = availableBackends().filter(({ name }) => ['postgres', 'mariadb'
 
 describeBackends(backends)("TypeORM's logger on $name", (backend) => {
   let opened: OpenDatabase
-  let warning: jest.SpiedFunction<typeof process.emitWarning>
 
   beforeAll(async () => {
     opened = await openDatabase(backend, {}, afterFile)
     await typeOrmLockProvider(opened.dataSource).table.create()
-  })
-  beforeEach(() => {
-    warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
   })
 
   const connect = (options: object = {}) => opened.connect(options, afterTest)
@@ -62,6 +58,7 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
     })
 
     it('loses no lock if it throws', async () => {
+      const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
       const dataSource = await connect()
       Object.assign(dataSource, { logger: { logQuery: () => thrown('of a query') } })
       await (await typeOrmLockProvider(dataSource, way).lock(job))?.unlock()
