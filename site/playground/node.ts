@@ -31,6 +31,8 @@ export const createHash = () => {
 }
 /** Identifies the file of an ORM's SQLite database. */
 export const statSync = undefined
+/** Opens a connection to MySQL. */
+export const promisify = undefined
 
 const TEXT = new TextEncoder()
 
