@@ -22,12 +22,10 @@ export function timesFloor(all: readonly Measured[], one: Measured): number {
  * same statements sent by hand. Both are prepared if the client's lock prepares its statements.
  */
 export function timesOwnClient(all: readonly Measured[], one: Measured): number {
-  const client = one.who.replace(/^ours: |, (with a slot|without names)/g, '')
+  const client = one.who.replace(/^ours: |, with a slot/g, '')
   if (one.scenario === 'win + release') return times(all, one, ['win + release', byHand(client)])
   if (one.scenario !== 'lose') return NaN
-  const isPrepared =
-    !one.who.includes('without names') &&
-    all.some(({ scenario, who }) => scenario === READ && who === `${client}, prepared`)
+  const isPrepared = all.some(({ scenario, who }) => scenario === READ && who === `${client}, prepared`)
   return times(all, one, [READ, isPrepared ? `${client}, prepared` : client])
 }
 

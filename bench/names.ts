@@ -14,6 +14,7 @@ const PEERS: Readonly<Record<string, string>> = {
   'pg SKIP LOCKED (open transaction)': 'SKIP LOCKED',
   'pg-boss singleton insert (no release)': 'pg-boss',
   'redlock (Redis)': 'redlock',
+  'Java ShedLock: JDBC': "Java's ShedLock",
   'Redis SET NX PX (as BullMQ)': 'Redis',
 }
 /** What the short names of other libraries leave out. */

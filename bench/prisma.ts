@@ -39,7 +39,6 @@ const CLIENTS: Readonly<
           { connectionString: url, max },
           { statementNameGenerator: ({ sql }: { sql: string }) => nameOf(sql) },
         ),
-      ', without names': (url, max) => new PrismaPg({ connectionString: url, max }),
     },
   },
   mariadb: mysql,

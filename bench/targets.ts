@@ -37,10 +37,7 @@ export async function openTarget(
   const read = `select lock_until from ${TABLE} where name = ${database.placeholder(0)}`
   const prisma = await prismaOperations(database, here, TABLE, read)
   const peers = await peersOn(name, here, TABLE)
-  const provider = (namedStatements?: false) =>
-    typeOrmLockProvider(dataSource, { tableName: TABLE, namedStatements })
-  const unnamed =
-    name === 'postgres' ? await ourOperations('ours: TypeORM, without names', provider(false), 'held') : []
+  const provider = typeOrmLockProvider(dataSource, { tableName: TABLE })
   const { prepared } = database
   const throughTypeOrm = async (text: string, bound: unknown[] = []): Promise<void> => {
     const queryRunner = dataSource.createQueryRunner()
@@ -54,8 +51,7 @@ export async function openTarget(
     { scenario: 'read one row', who: 'TypeORM', run: () => readThrough(dataSource, read, 'held') },
     { scenario: 'read one row', who: 'TypeORM, prepared', run: () => throughTypeOrm(read, ['held']) },
     { scenario: 'win + release', who: byHand('TypeORM'), run: () => typeOrm.winAndRelease('floor') },
-    ...(await ourOperations('ours: TypeORM', provider(), 'held')),
-    ...unnamed,
+    ...(await ourOperations('ours: TypeORM', provider, 'held')),
     ...prisma.operations,
     ...peers.flatMap(({ operations }) => operations),
   ]
