@@ -3,7 +3,7 @@ import { Cron } from 'croner'
 import { activeLock, LockError, LockingTaskExecutor, slotOf, type Duration } from 'shedlock-orm'
 import { dialects, SqlLockProvider } from 'shedlock-orm/sql'
 import { client, connect } from './connection'
-import { EVERY, type Report, type Wanted } from './state'
+import { EVERY, type Report, type Settings, type Wanted } from './state'
 
 // One instance of the app: a Web Worker with a connection to the database.
 
