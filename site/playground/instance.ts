@@ -1,6 +1,6 @@
 import { setMachine, trueTime, whenAwake } from './machine'
 import { Cron } from 'croner'
-import { activeLock, LockError, LockingTaskExecutor, slotOf, type Duration } from 'shedlock-orm'
+import { activeLock, LockError, LockingTaskExecutor, slotOf } from 'shedlock-orm'
 import { dialects, SqlLockProvider } from 'shedlock-orm/sql'
 import { client, connect } from './connection'
 import { EVERY, type Report, type Settings, type Wanted } from './state'

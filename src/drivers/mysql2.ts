@@ -62,7 +62,10 @@ export function openMySqlConnection(
     Object.getOwnPropertyDescriptors(settings),
   ) as object
   const connection = new Connection({ config })
-  return opened(connection, () => promisify(connection.connect).call(connection), {
+  const connect = promisify((done: (error: Error | null) => void): void => {
+    connection.connect(done)
+  })
+  return opened(connection, connect, {
     wire: connection,
     close: () => connection.end?.(),
     end: () => {
