@@ -25,7 +25,7 @@ import {
 
 const USAGE = `npm run flood -- [SCENARIO …] [--orm TypeORM] [--way own|client|app] [--seconds 10] [--rounds 3] [--json]
 
-Scenarios: flood, silent, begin, errors, refused, limit, connections, ended, frozen, held, locked; default all of them.
+Scenarios: flood, bursts, crowd, silent, begin, errors, refused, limit, connections, ended, frozen, held, locked; default all of them.
 --way own     connections of the lock's own (the default)
       app     the client's own pool: ownConnections: 0
       client  a client for locks alone, whose pool has two connections
@@ -125,9 +125,11 @@ async function flood({ open, server }: Setting): Promise<Finding> {
 
 async function behindProxy<T>(
   { database }: Setting,
+  delay: number,
   work: (url: URL, proxy: TcpProxy) => Promise<T>,
 ): Promise<T> {
   const proxy = await TcpProxy.listen(Number(database.url.port))
+  proxy.slowDown(delay / 2)
   const url = new URL(database.url)
   url.port = String(proxy.port)
   try {
@@ -137,9 +139,86 @@ async function behindProxy<T>(
   }
 }
 
+/** Bursts of locks beside one that is held, on a database 100 ms away. */
+function bursts(setting: Setting): Promise<Finding> {
+  return behindProxy(setting, 100, async (url) => {
+    const app = await setting.open(url)
+    const keeper = new LockingTaskExecutor(app.provider)
+    let lost: unknown
+    let isAtWork = true
+    await lockAndUnlock(app, 'held')
+    let end!: () => void
+    const ended = new Promise<void>((resolve) => (end = resolve))
+    const keeping = keeper.executeWithLock(
+      { name: 'held', lockAtMostFor: '4s', keepAlive: true },
+      ({ signal }) => {
+        signal.addEventListener('abort', () => {
+          if (isAtWork) lost = signal.reason
+        })
+        return ended
+      },
+    )
+    const outcomes = new Outcomes()
+    const all: Promise<void>[] = []
+    for (let burst = 0; burst < 4; burst++) {
+      for (let each = 0; each < 300; each++) {
+        const job = { name: `job ${burst} ${each}`, lockAtMostFor: '1m' } as const
+        const run = keeper.executeWithLock(job, () => undefined)
+        all.push(run.then(() => 'ran', codeOf).then(outcomes.add))
+      }
+      await sleep(2_500)
+    }
+    await Promise.all(all)
+    isAtWork = false
+    end()
+    const kept = await keeping.then(() => 'released', codeOf)
+    await app.provider.drain('10s')
+    const stillHeld = (await app.provider.table.list()).filter((row) => row.held).length
+    await app.close()
+    return {
+      isKept: lost === undefined && kept === 'released' && stillHeld === 0,
+      what: `${lost === undefined ? 'kept' : 'lost'}, ${kept}; of 1200 others ${outcomes.text}; held for nobody ${stillHeld}`,
+    }
+  })
+}
+
+/** Two hundred locks at once, on a distant database. */
+function crowd(setting: Setting): Promise<Finding> {
+  const distance = setting.server === 'postgres' ? 100 : 40
+  return behindProxy(setting, distance, async (url) => {
+    // As with jobs that have run before.
+    const near = await setting.open()
+    for (const name of times(200, (each) => `job ${each}`)) await lockAndUnlock(near, name)
+    await near.close()
+    const app = await setting.open(url)
+    const outcomes = new Outcomes()
+    const began = performance.now()
+    let message = ''
+    await Promise.all(
+      times(200, async (each) => {
+        try {
+          const acquired = await lock(app, `job ${each}`)
+          outcomes.add(acquired ? 'acquired' : 'held')
+          await acquired?.unlock()
+          outcomes.add('released')
+        } catch (error) {
+          message ||= (error as Error).message
+          outcomes.add(codeOf(error))
+        }
+      }),
+    )
+    const took = performance.now() - began
+    await app.close()
+    return {
+      isKept: outcomes.of('acquired') === 200 && outcomes.of('released') === 200,
+      what: `${distance} ms away: ${outcomes.text} in ${round(took)}${message && `; ${message}`}`,
+    }
+  })
+}
+
 /** The first five locks of a process, whose connection has fallen silent. */
 function silent(setting: Setting): Promise<Finding> {
-  return behindProxy(setting, async (url, proxy) => {
+  return behindProxy(setting, 0, async (url, proxy) => {
     const app = await setting.open(url)
     await app.query('select 1')
     proxy.silence()
@@ -162,7 +241,7 @@ const frozen =
     const outcomes = new Outcomes()
     const took: number[] = []
     for (let round = 0; round < setting.rounds; round++)
-      await behindProxy(setting, async (url, proxy) => {
+      await behindProxy(setting, 0, async (url, proxy) => {
         const app = await setting.open(death === 'silent' ? url : undefined)
         const warm = await Promise.all(times(3, (each) => lock(app, `warm ${each}`)))
         for (const each of warm) await each?.unlock()
@@ -238,7 +317,7 @@ async function errors({ open }: Setting): Promise<Finding> {
 /** A server that refuses connections, and a host that answers none: what locks do, and what they leave behind. */
 async function refused(setting: Setting): Promise<Finding> {
   const { database } = setting
-  return behindProxy(setting, async (url, proxy) => {
+  return behindProxy(setting, 0, async (url, proxy) => {
     const app = await setting.open(url, { timeLimit: '1s' })
     const handles = () => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length
     await lockAndUnlock(app, 'first')
@@ -411,7 +490,7 @@ const fiftyAttempts =
   }
 
 const SCENARIOS = {
-  ...{ flood, silent, begin, errors, refused, limit, connections },
+  ...{ flood, bursts, crowd, silent, begin, errors, refused, limit, connections },
   ended: frozen('ended by the server'),
   frozen: frozen('silent'),
   held: fiftyAttempts('held'),
