@@ -37,7 +37,7 @@ describe('the simulation', () => {
 
   it.each([
     ['a held row is acquired if its update comes after another one', 'exclusion'],
-    ['a release and an extension do not check the owner', 'lockAtLeastFor'],
+    ['a release and an extension do not check the owner', 'leases'],
   ])('notices a broken rule: %s', (title, property) => {
     const broken = mutants.filter(({ breaks }) => breaks === title)
     expect(broken.map((each) => simulateBroken(each, '60').violation?.property)).toEqual([property])
