@@ -95,11 +95,12 @@ function linesOf(task: Task, plan: Plan, module: string, job: string, scheduler:
   const isBeside = file !== '' && project.exists(file)
   const path = `./${basename(file, extname(file))}${project.manifest.type === 'module' ? '.js' : ''}`
   const shutdown = `
+let ended: Promise<void> | undefined
 const end = async () => { // first close a server, if there is one
   ${[stop, 'await executor.shutdown()', ...(close === undefined ? [] : [`await ${close}`])].join('\n  ')}
 }
-// npm sends two signals. If you have a handler, await end() in it.
-for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, end).on(signal, () => {})`
+// npm sends two signals. If you have a handler, await (ended ??= end()) in it.
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= end()))`
   const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
 import { ${provider} } from 'shedlock-orm/${entry}'
 ${isBeside ? `import { ${name} } from '${path}' // in ${dirname(file)}, if your app initializes it` : `// and ${name}, your client`}
@@ -112,7 +113,7 @@ const send = executor.wrap(
 ${/^(\/\/|export)/.test(start) ? '' : 'const job = '}${start}
 ${stop && shutdown}`
   if (project.has('typescript') || project.files('.ts', '.mts').length > 0) return code
-  const plain = code.replace(/: (Cron|Date|CronJob)\b/g, '')
+  const plain = code.replace(/: (Cron|Date|CronJob|Promise<void> \| undefined)\b/g, '')
   // A route of Next.js is an ES module, whatever the project is.
   return project.manifest.type === 'module' || project.files('.mjs').length > 0 || stop === ''
     ? plain

@@ -125,7 +125,7 @@ describe('the lines that shedlock-orm init prints', () => {
   ])('are JavaScript in a project without TypeScript: %s %s', async (scheduler, version, lines) => {
     const code = await printed({ typeorm: '1.1.1', [scheduler]: version }, {})
     expect(code).toMatch(lines)
-    expect(code).toContain("of ['SIGTERM', 'SIGINT']) process.once(signal, end)")
+    expect(code).toContain("of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= end()))")
     expect(code).toContain("require('shedlock-orm')")
     expect(code).not.toMatch(/^import /m)
     const asModule = packageWith({ typeorm: '1.1.1', [scheduler]: version }, { type: 'module' })
