@@ -105,7 +105,7 @@ function observeBy(client: TestClient): Observer {
   }
 }
 
-/** Begins a transaction that lasts until it is told to end. */
+/** Begins a transaction that stays open until the test commits it or rolls it back. */
 async function begin(prisma: TestClient, options: object) {
   const { client, ...ends } = await openTransaction<RawClientLike>((work) =>
     prisma.$transaction(work, { timeout: 60_000, ...options }),

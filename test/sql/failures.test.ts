@@ -31,7 +31,7 @@ const KINDS = Object.keys(FAULTS) as Kind[]
  *
  * 1. whether a write, and a read, is sent again, and after which pauses
  * 2. what becomes of a session that can be ended, and of one that cannot
- * 3. what the caller is told; and what after a conflict, if silence follows
+ * 3. which error the caller gets; and which one after a conflict that is followed by silence
  * 4. whether the client is asked if it is unusable
  */
 const SEEN: Readonly<Record<Kind, readonly unknown[]>> = {
