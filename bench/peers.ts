@@ -1,5 +1,6 @@
 import { Verrou } from '@verrou/core'
 import { knexStore } from '@verrou/core/drivers/knex'
+import { Logger, makeWorkerUtils, parseCronItems, run as runWorker } from 'graphile-worker'
 import { Redis } from 'ioredis'
 import knex, { type Knex } from 'knex'
 import pg from 'pg'
@@ -14,6 +15,7 @@ const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>[]>> = {
     advisoryLock(url),
     skipLocked(url),
     pgBoss(url),
+    graphileWorker(url),
     redlock(),
     redisSetNx(),
   ],
@@ -148,6 +150,57 @@ async function pgBoss(url: string): Promise<Peer> {
       await client.connect()
       await client.query('drop schema pgboss_bench cascade')
       await client.end()
+    },
+  }
+}
+
+/**
+ * The statement with which each worker's cron takes a due time and inserts its job. It is recorded from a worker that makes up for a due
+ * time, because it belongs to no public function.
+ */
+async function graphileWorker(url: string): Promise<Peer> {
+  const schema = 'graphile_bench'
+  const pgPool = new pg.Pool({ connectionString: url })
+  const logger = new Logger(() => () => undefined)
+  const utils = await makeWorkerUtils({ pgPool, schema, logger })
+  await utils.migrate()
+  const identifier = 'bench'
+  await pgPool.query(
+    `insert into ${schema}._private_known_crontabs (identifier, known_since) values ($1, now() - interval '1 hour')
+      on conflict do nothing`,
+    [identifier],
+  )
+  const query = pgPool.query.bind(pgPool) as (...sent: unknown[]) => unknown
+  const recorded = new Promise<readonly [text: string, values: readonly unknown[]]>((resolve) => {
+    Object.assign(pgPool, {
+      query: (...sent: [string, unknown[]]) => {
+        if (String(sent[0]).includes('locks as')) resolve(sent)
+        return query(...sent)
+      },
+    })
+  })
+  const items = [{ task: 'bench', match: '* * * * *', identifier, options: { backfillPeriod: 120_000 } }]
+  const worker = await runWorker({
+    ...{ pgPool, schema, logger, noHandleSignals: true, taskList: { bench: () => undefined } },
+    parsedCronItems: parseCronItems(items),
+  })
+  const [text, [job]] = await recorded
+  await worker.stop()
+  const own = new pg.Client(url)
+  await own.connect()
+  let due = Date.now()
+  const take = (time: number) => own.query({ name: 'take', text, values: [job, new Date(time), null] })
+  const who = 'graphile-worker cron (no release)'
+  return {
+    operations: [
+      { scenario: 'win + release', who, run: () => take((due += 60_000)) },
+      { scenario: 'lose', who, run: () => take(0) },
+    ],
+    close: async () => {
+      await own.query(`drop schema ${schema} cascade`)
+      await own.end()
+      await utils.release()
+      await pgPool.end()
     },
   }
 }

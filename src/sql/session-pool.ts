@@ -192,7 +192,7 @@ export class SessionPool {
       if ((isFresh || precedence !== 'acquisition') && (await idle.wake?.()) !== false) return idle
       void idle.close()
     }
-    let why: unknown = new DriverError(undefined, 'timeout: all connections of the locks are in use', false)
+    let why: unknown
     if (this.#canOpen(turn) && this.#connections < most) {
       this.#connections++
       const began = time.now()
@@ -215,7 +215,8 @@ export class SessionPool {
       if (!(error instanceof LockError) || !client.open || most === 0) throw error
       // No lock can use the client's pool, so there is nothing else than its own connections.
       this.#refusedUntil = 0
-      throw why
+      // Created only now, because a stack trace takes longer than all else here.
+      throw why ?? new DriverError(undefined, 'timeout: all connections of the locks are in use', false)
     })
     return client.keepsOne ? new PooledSession(session, false, source, this.#giveBack, this.#closed) : session
   }
