@@ -173,9 +173,9 @@ async function graphileWorker(url: string): Promise<Peer> {
   const query = pgPool.query.bind(pgPool) as (...sent: unknown[]) => unknown
   const recorded = new Promise<readonly [text: string, values: readonly unknown[]]>((resolve) => {
     Object.assign(pgPool, {
-      query: (...sent: [string, unknown[]]) => {
-        if (String(sent[0]).includes('locks as')) resolve(sent)
-        return query(...sent)
+      query: (text: unknown, values: unknown[]) => {
+        if (typeof text === 'string' && text.includes('locks as')) resolve([text, values])
+        return query(text, values)
       },
     })
   })

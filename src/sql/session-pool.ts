@@ -216,7 +216,8 @@ export class SessionPool {
       // No lock can use the client's pool, so there is nothing else than its own connections.
       this.#refusedUntil = 0
       // Created only now, because a stack trace takes longer than all else here.
-      throw why ?? new DriverError(undefined, 'timeout: all connections of the locks are in use', false)
+      why ??= new DriverError(undefined, 'timeout: all connections of the locks are in use', false)
+      throw why
     })
     return client.keepsOne ? new PooledSession(session, false, source, this.#giveBack, this.#closed) : session
   }
