@@ -165,12 +165,18 @@ export class Deadline {
     return added
   }
 
-  /** Waits for work, but rejects with `late()` when no time is left. The work itself continues. */
+  /**
+   * Waits for work, but rejects with `late()` when no time is left. The work itself continues.
+   *
+   * @param spare how many milliseconds to keep for later, but at most half of what is left
+   */
   async wait<T>(work: Promise<T>, late: () => Error, spare = 0, keepsAlive = true): Promise<T> {
+    const left = this.takeLeft()
+    const kept = Math.min(spare, left / 2)
     try {
-      return await inTime(work, this.takeLeft(spare), late, keepsAlive)
+      return await inTime(work, left - kept, late, keepsAlive)
     } catch (error) {
-      const more = this.takeLeft(spare)
+      const more = this.takeLeft(kept)
       if (more === 0) throw error
       return inTime(work, more, late, keepsAlive)
     }

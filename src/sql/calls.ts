@@ -275,7 +275,7 @@ export async function attemptWithin<T>(
   const turn: Turn = { client, most, precedence, deadline }
   const begins = sessions.beginTurn(turn)
   if (begins) {
-    const crowded = new Error(`${sessions.waiting - 1} calls of other locks were waiting, too`)
+    const crowded = new Error(`all connections were in use, and ${sessions.waiting - 1} other calls waited`)
     try {
       await deadline.wait(begins, () => crowded, least, keepsAlive)
     } catch {
@@ -310,8 +310,7 @@ export async function attemptWithin<T>(
       sessions.endTurn(turn, time.now() - begun, isConflict)
     }
   }
-  const left = deadline.takeLeft()
-  const spare = isLast ? 0 : Math.max(0, Math.min(left / 2, left - Math.max(least, SHORTEST_ATTEMPT)))
+  const spare = isLast ? 0 : Math.max(0, deadline.takeLeft() - Math.max(least, SHORTEST_ATTEMPT))
   const answer = work()
   const late = (): Error => new Error(`no answer within ${Math.round(time.now() - begun)} ms`)
   try {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { inTime, sleep, time, whenAborted, whenOver } from '../../src/core/time'
+import { Deadline, inTime, sleep, time, whenAborted, whenOver } from '../../src/core/time'
 import { startVirtualTime } from './virtual-time'
 
 const HOUR = 3_600_000
@@ -61,4 +61,14 @@ it('one of several that wait for a signal can leave', () => {
 it('a sleep whose signal has aborted does not begin', async () => {
   await sleep(HOUR, new AbortController().signal, AbortSignal.abort())
   expect(jest.getTimerCount()).toBe(0)
+})
+
+it('a deadline is no later because a wait was to leave more time than there was', async () => {
+  const deadline = new Deadline(1_000)
+  const { end } = deadline
+  await jest.advanceTimersByTimeAsync(900)
+  const wait = expect(deadline.wait(sleep(HOUR), () => new Error('late'), 200)).rejects.toThrow('late')
+  await jest.advanceTimersByTimeAsync(50)
+  await wait
+  expect(deadline.end).toBe(end)
 })

@@ -49,8 +49,11 @@ async function main(args: readonly string[]): Promise<void> {
     console.log(
       `${total.worlds} worlds, ${acquisitions} acquisitions, ${refusals} refusals, ${errors} errors, ${events} events, ${(simulated / 86_400_000).toFixed(1)} simulated days in ${elapsed().toFixed(1)} s: ${Math.round(acquisitions / elapsed())} acquisitions per second`,
     )
-    if (failed) await explain(failed.plan, options)
-    else console.log('Every property held.')
+    if (!failed) console.log('Every property held.')
+    else {
+      console.log(`${failed.outcome.violation?.property}: failed, and is shrunk for a minute at most …`)
+      await explain(failed.plan, options)
+    }
   }
   if (failed) process.exitCode = 1
 }
