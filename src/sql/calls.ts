@@ -270,7 +270,7 @@ export async function attemptWithin<T>(
   { least, isLast, keepsAlive }: Share,
 ): Promise<T | Failure> {
   const { client, dialect, ownConnections: most } = database
-  const { sessions } = database.shared
+  const { sessions, releases } = database.shared
   const { lockName, precedence = 'acquisition' } = call
   const turn: Turn = { client, most, precedence, deadline }
   const begins = sessions.beginTurn(turn)
@@ -296,6 +296,7 @@ export async function attemptWithin<T>(
       // A statement without an answer may wait for the table on the server. What comes after it must not wait there, too.
       if (sessions.isSilent && (await database.isLockedByOthers(attempt))) throw new LostRace()
       const value = await call.attempt(attempt)
+      releases.hurry()
       if (attempt.hasWritten) sessions.forgive(row)
       await attempt.giveBack()
       return value

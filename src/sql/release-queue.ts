@@ -13,14 +13,14 @@ export interface PendingRelease {
 /** How long all releases wait after the database gave no answer: at first, and at the longest, in milliseconds. */
 const SHORTEST_INTERVAL = 100
 const LONGEST_INTERVAL = 30_000
-/** While a drain waits. */
-const LONGEST_IN_A_DRAIN = 1_000
+/** While a drain waits, or other calls are answered. */
+const LONGEST_IN_A_HURRY = 1_000
 /** When there are more than this, the oldest release is dropped, and its row expires. */
 const MOST_RELEASES = 1_000
 
 /**
  * The releases in the background of all providers, executors and copies of this package that share one client of the app. They are sent one
- * at a time. While the database does not answer, all of them wait longer and longer. They do not keep the process alive.
+ * at a time. While the database does not answer, all of them wait longer and longer, until it answers any call. They do not keep the process alive.
  */
 export class ReleaseQueue {
   /** In the order in which they take their turns. */
@@ -61,6 +61,14 @@ export class ReleaseQueue {
     this.#drains--
   }
 
+  /** Lets releases wait less, because the database has answered another call. */
+  hurry(): void {
+    const soon = time.now() + LONGEST_IN_A_HURRY
+    if (this.#notBefore <= soon) return
+    this.#notBefore = soon
+    this.schedule()
+  }
+
   async #send(): Promise<void> {
     this.#isSending = true
     let isAnswered = true
@@ -72,7 +80,7 @@ export class ReleaseQueue {
       // To the end, so that one whose connection is dead does not delay the others.
       if (this.#releases.delete(release)) this.#releases.add(release)
     }
-    const longest = this.#drains > 0 ? LONGEST_IN_A_DRAIN : LONGEST_INTERVAL
+    const longest = this.#drains > 0 ? LONGEST_IN_A_HURRY : LONGEST_INTERVAL
     this.#interval = isAnswered ? SHORTEST_INTERVAL : Math.min(this.#interval * 2, longest)
     this.#notBefore = isAnswered ? 0 : time.now() + time.jittered(this.#interval)
     this.#isSending = false

@@ -267,6 +267,17 @@ it('a provider releases a lock after an outage for as long as an extension witho
   expect(await world.held()).toEqual([])
 })
 
+it('a provider tries again soon once the database has answered another call', async () => {
+  const lock = await world.provider.lock(job('long'))
+  world.network.fault = 'no connection'
+  await expectFailure(lock?.unlock(), FAILED)
+  await jest.advanceTimersByTimeAsync(5 * MINUTE)
+  world.network.fault = undefined
+  await settle(Promise.resolve((await world.provider.lock(job('other')))?.unlock()))
+  await jest.advanceTimersByTimeAsync(SECOND)
+  expect(await world.held()).toEqual([])
+})
+
 it('a provider tries again soon once a connection that was silent has answered', async () => {
   await acquireUnanswered('answer lost')
   const gate = promiseWithResolvers<{ rows: []; changed: number }>()

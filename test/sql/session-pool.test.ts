@@ -153,7 +153,10 @@ describe('the connections of the locks', () => {
       result.status === 'rejected' ? (result.reason as Error) : undefined,
     )
     expect(failures).toContainEqual(
-      lockError('TIMEOUT', /was not sent within 5000 ms: all connections were in use, and \d+ other calls waited/),
+      lockError(
+        'TIMEOUT',
+        /was not sent within 5000 ms: all connections were in use, and \d+ other calls waited/,
+      ),
     )
     await settle(Promise.resolve(lock?.unlock()), SECOND)
     await settle(provider.drain(), SECOND)
