@@ -88,12 +88,9 @@ function linesOf(task: Task, plan: Plan, module: string, job: string, scheduler:
   const { project, names } = task
   const {
     provider: [provider, entry],
-    client: { name, file = '', close },
+    client: { name, close },
   } = plan
   const [imported, slot, start, stop] = scheduler
-  // As a file beside that of the client imports it.
-  const isBeside = file !== '' && project.exists(file)
-  const path = `./${basename(file, extname(file))}${project.manifest.type === 'module' ? '.js' : ''}`
   const shutdown = `
 let ended: Promise<void> | undefined
 const end = async () => { // first close a server, if there is one
@@ -103,7 +100,7 @@ const end = async () => { // first close a server, if there is one
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= end()))`
   const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
 import { ${provider} } from 'shedlock-orm/${entry}'
-${isBeside ? `import { ${name} } from '${path}' // in ${dirname(file)}, if your app initializes it` : `// and ${name}, your client`}
+${importOf(project, plan)}
 
 const executor = new LockingTaskExecutor(${provider}(${[name, literal(names)].filter(Boolean).join(', ')}))
 const send = executor.wrap(
@@ -120,7 +117,18 @@ ${stop && shutdown}`
     : plain.replace(/^import (\{[^}]*\}) from ('[^']*')/gm, 'const $1 = require($2)')
 }
 
-function nest({ project, names }: Task, { provider: [name, entry], client }: Plan, version: string): Usage {
+/** As a file beside that of the client imports it. */
+function importOf(project: Project, { client: { name, file } }: Plan): string {
+  if (file === undefined || !project.exists(file)) return `// and ${name}, your client`
+  const path = `./${basename(file, extname(file))}${project.manifest.type === 'module' ? '.js' : ''}`
+  return `import { ${name} } from '${path}' // in ${dirname(file)}, if your app initializes it`
+}
+
+function nest({ project, names }: Task, plan: Plan, version: string): Usage {
+  const {
+    provider: [name, entry],
+    client,
+  } = plan
   const options = literal(names)
   // Nest knows the DataSource only through this package.
   const isKnown = entry !== 'typeorm' || project.has('@nestjs/typeorm')
@@ -129,7 +137,7 @@ function nest({ project, names }: Task, { provider: [name, entry], client }: Pla
   const code = `import { CronTime } from 'cron'
 import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { ${name} } from 'shedlock-orm/${entry}'
-
+${isKnown ? '' : `${importOf(project, plan)}\n`}
 // in the imports of the root module
 ShedLockModule.forRoot({ lockProvider: ${lockProvider}, cronTime: CronTime })
 

@@ -115,7 +115,9 @@ describe('the lines that shedlock-orm init prints', () => {
     const dependencies = { typeorm: '1.1.1', '@nestjs/schedule': '6', ...more }
     const files = { 'data-source.ts': 'export const mySource = new DataSource({})' }
     const folder = project({ 'package.json': packageWith(dependencies), ...files })
-    expect((await init(folder, '--dry-run', ...args)).stdout).toContain(`lockProvider: ${provider} cronTime`)
+    const { stdout } = await init(folder, '--dry-run', ...args)
+    expect(stdout).toContain(`lockProvider: ${provider} cronTime`)
+    expect(stdout.includes("import { mySource } from './data-source'")).toBe(provider.includes('mySource'))
   })
 
   it.each([
