@@ -3,13 +3,14 @@ import { wrongUsage } from '../command-error'
 import { isCommonJs, Project } from '../project'
 import { literal, type Plan, type Step, type Task, type Write } from './plan'
 
-/** The files of TypeORM's migrations: `1715028537217-CreateUser.ts`. */
-const DATED = /^(\d{13})([-_]).+\.[cm]?[jt]s$/
+/** The files of TypeORM's migrations: `1715028537217-CreateUser.ts`, with an ending that the DataSource may look for. */
+const DATED = /^(\d{13})([-_]).+?((?:[-.]migration)?\.[cm]?[jt]s)$/i
 
 export async function typeOrmPlan(task: Task): Promise<Plan> {
   const { project, names, wanted } = task
   const sources = project.sources()
-  const folders = wanted.length > 0 ? wanted.flatMap((each) => foldersAt(project, each)) : foldersOf(sources)
+  const own = hasOwnRunner(project, sources) ? [] : foldersOf(sources)
+  const folders = wanted.length > 0 ? wanted.flatMap((each) => foldersAt(project, each)) : own
   const call = compact(`createShedLockMigration(${literal(names)})`)
   const present = sources.filter((file) => compact(project.read(file)).includes(call))
   // Elsewhere than in a migration, it is in the list of the DataSource. Which of several folders that stands for is unknown.
@@ -21,7 +22,8 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
       `There are migrations in ${missing.join(', ')} – name one for each database that needs the table with --migrations, which may be repeated, or the folder that contains them, for all.`,
     )
   const isNew = folders.length === 0 && present.length === 0
-  const elsewhere = isNew ? foldersOf(project.filesOfWorkspace('.ts', '.js')) : []
+  const inWorkspace = isNew ? foldersOf(project.filesOfWorkspace('.ts', '.js')) : []
+  const elsewhere = inWorkspace.filter((folder) => folder.startsWith('../'))
   if (elsewhere.length > 0)
     throw wrongUsage(
       `There are no migrations here, but in ${elsewhere.join(', ')} – run this command in the package that has them.`,
@@ -45,12 +47,17 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
 const RUN =
   'Run the migrations when you deploy, before the instances start, or on one of them (docs/tables.md#when-every-instance-migrates). A DataSource that lists each migration by its name needs the new one too, and one with `synchronize: true` lists shedLockEntity().'
 
-/** The outermost folders with dated files; without any, those that are called migrations, unless they are a module of Nest. */
+/** Whether a module of Nest runs the migrations, which no DataSource lists, and so finds them by names of its own. */
+function hasOwnRunner(project: Project, sources: readonly string[]): boolean {
+  const hasModule = sources.some((file) => /\bmigrations?\.module\.\w+$/.test(file))
+  return hasModule && !sources.some((file) => /\bmigrations\s*:/.test(project.read(file)))
+}
+
+/** The outermost folders with dated files; without any, those that are called migrations. */
 function foldersOf(sources: readonly string[]): readonly string[] {
   const dated = sources.filter((file) => DATED.test(basename(file)))
   const named = sources.filter((file) => basename(dirname(file)) === 'migrations')
-  const hasModule = named.some((file) => file.includes('.module.'))
-  const folders = new Set((dated.length > 0 ? dated : hasModule ? [] : named).map((file) => dirname(file)))
+  const folders = new Set((dated.length > 0 ? dated : named).map((file) => dirname(file)))
   return [...folders].filter((folder) => !folders.has(dirname(folder)))
 }
 
@@ -74,10 +81,10 @@ function compact(text: string): string {
 
 async function migrationIn({ project, names }: Task, folder: string, date: number): Promise<Write> {
   const sample = project.sources().findLast((file) => dirname(file) === folder)
-  const [, , separator = '-'] = DATED.exec(basename(sample ?? '')) ?? []
   const extension = sample === undefined ? (project.has('typescript') ? '.ts' : '.js') : extname(sample)
+  const [, , separator = '-', ending = extension] = DATED.exec(basename(sample ?? '')) ?? []
   const name = `CreateShedLock${date}`
-  const file = `${folder}/${date}${separator}CreateShedLock${extension}`
+  const file = `${folder}/${date}${separator}CreateShedLock${ending}`
   const path = join(project.root, file)
   const isJavaScript = extension.endsWith('js')
   const [head, exported] =
@@ -122,4 +129,4 @@ function dataSourceOf(project: Project, client = ''): string | undefined {
   return usual.includes(client) ? client : usual.length === 1 ? usual[0] : undefined
 }
 
-const USUAL_NAME = /(data-?source|ormconfig|typeorm([.-]config)?)\.\w+$/i
+const USUAL_NAME = /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i

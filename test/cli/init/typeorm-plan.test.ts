@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { project, type Texts } from '../built-cli'
 import { init, OLD, packageWith, TYPEORM } from './init-project'
@@ -22,6 +23,22 @@ describe('shedlock-orm init with TypeORM', () => {
       'with the separator of their names',
       { [`db/${OLD}_user.ts`]: '' },
       { 'db/DATE_CreateShedLock.ts': CLASS },
+    ],
+    [
+      'with the ending that a DataSource may look for',
+      { [`a/${OLD}-User.migration.ts`]: '', [`b/${OLD}-user-Migration.ts`]: '' },
+      { 'a/DATE-CreateShedLock.migration.ts': CLASS, 'b/DATE-CreateShedLock-Migration.ts': CLASS },
+      [],
+      ['--migrations', 'a', '--migrations', 'b'],
+    ],
+    [
+      'beside a module that runs what the DataSource lists',
+      {
+        [`src/migration/migrations/${OLD}-A.ts`]: '',
+        'src/migration/migration.module.ts': '',
+        'src/app.ts': 'new DataSource({ migrations: [] })',
+      },
+      { 'src/migration/migrations/DATE-CreateShedLock.ts': CLASS },
     ],
     [
       "as the project's Prettier is configured",
@@ -172,6 +189,14 @@ describe('shedlock-orm init with TypeORM', () => {
     const module = { 'src/migration/index.ts': '', 'src/migrations/migration.module.ts': '' }
     const { added, stdout } = await init(project({ 'package.json': TYPEORM, ...module }))
     expect(added).toEqual({})
+    // A runner of the app itself, which finds files by names of its own.
+    const workspace = project({
+      'package.json': JSON.stringify({ workspaces: ['*'] }),
+      'api/package.json': TYPEORM,
+      [`api/migration/migrations/${OLD}-v-3-4-0.migration.ts`]: '',
+      'api/migration/migration.module.ts': '',
+    })
+    expect(await init(join(workspace, 'api'))).toMatchObject({ added: {}, stdout })
     expect(stdout).toContain('const migrations = [createShedLockMigration()]')
     expect(stdout).toContain('with `synchronize: true` list the entity instead')
     expect(stdout).toContain('start, or on one of them (docs/tables.md#when-every-instance-migrates).')
@@ -216,6 +241,7 @@ describe('shedlock-orm init with TypeORM', () => {
         'package.json': packageWith({ typeorm: '1.1.1', [name]: '10' }, { scripts: { migrate } }),
         'db/connection.ts': '',
         'src/typeorm-logger.ts': '',
+        'src/logTypeorm.ts': '',
         'src/main.ts': 'export const source = new DataSource({})\napp.listen(3000)',
       }
       expect((await init(project(files))).stdout).toContain(`\n   ${check}\n`)
