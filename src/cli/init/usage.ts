@@ -111,8 +111,9 @@ ${/^(\/\/|export)/.test(start) ? '' : 'const job = '}${start}
 ${stop && shutdown}`
   if (project.has('typescript') || project.files('.ts', '.mts').length > 0) return code
   const plain = code.replace(/: (Cron|Date|CronJob|Promise<void> \| undefined)\b/g, '')
+  const written = (style: RegExp) => project.sources().filter((file) => style.test(project.read(file))).length
   // A route of Next.js is an ES module, whatever the project is.
-  return project.manifest.type === 'module' || project.files('.mjs').length > 0 || stop === ''
+  return project.manifest.type === 'module' || stop === '' || written(/^import\b/m) > written(/\brequire\(/)
     ? plain
     : plain.replace(/^import (\{[^}]*\}) from ('[^']*')/gm, 'const $1 = require($2)')
 }

@@ -134,6 +134,15 @@ describe('the lines that shedlock-orm init prints', () => {
     expect((await init(project({ 'package.json': asModule }))).stdout).toContain(
       "from 'shedlock-orm/typeorm'",
     )
+    // A script or a config is in another style than most files.
+    const required = {
+      'eslint.config.mjs': "import js from 'x'",
+      'a.js': "require('x')",
+      'b.js': "require('x')",
+    }
+    expect(await printed({ typeorm: '1.1.1' }, required)).toContain("require('shedlock-orm')")
+    const imported = { 'a.config.js': "require('x')", 'a.js': "import 'x'", 'b.js': "import 'x'" }
+    expect(await printed({ typeorm: '1.1.1' }, imported)).toContain("from 'shedlock-orm'")
     // A route of Next.js is an ES module in any project.
     const route = await printed({ typeorm: '1.1.1', next: '16' }, { 'vercel.json': VERCEL })
     expect(route).toMatch(/^import .*^export async function GET\(\) /ms)
