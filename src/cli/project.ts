@@ -157,7 +157,10 @@ export class Project {
       const [, lock] = Object.entries(locks).find(([file]) => existsSync(join(folder, file))) ?? []
       return lock ?? manifestIn(folder)?.packageManager?.split('@')[0] ?? []
     })
-    return manager === 'npm' ? 'npm install' : `${manager} add`
+    // Without a flag, pnpm and the first Yarn do not add to the root of a workspace.
+    const isFirst = this.manifest.workspaces !== undefined && this.read('yarn.lock').includes('lockfile v1')
+    const flag = this.exists('pnpm-workspace.yaml') ? ' -w' : isFirst ? ' -W' : ''
+    return manager === 'npm' ? 'npm install' : `${manager} add${flag}`
   }
 
   /** Formats text with its Prettier, if it has one. */

@@ -57,9 +57,11 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   if (more.length > 0) warn(`there may be jobs in ${more.map(([each]) => each).join(', ')}, too`)
   const isMissing = (name: string): boolean => !member.has(name.split('@')[0] ?? '')
   const packages = [...new Set(['shedlock-orm', needs])].filter(isMissing).join(' ')
-  const here = where === '' || project.has('shedlock-orm') ? '' : ', and shedlock-orm here, too'
+  const add = packages && `${member.adds()} ${packages}`
+  // The command runs here, too.
+  const here = where === '' || project.has('shedlock-orm') ? '' : `${project.adds()} shedlock-orm\n`
   const steps: readonly Step[] = [
-    ...(packages === '' ? [] : [[`Install${where}${here}:`, `${project.adds()} ${packages}`] as const]),
+    ...(add === '' ? [] : [['Install:', where === '' ? add : `${here}(cd ${folder} && ${add})`] as const]),
     ...plan.steps,
     [`${what}${where}; what a job catches itself is no failure:`, code],
     check(project, plan),

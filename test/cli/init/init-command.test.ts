@@ -4,6 +4,9 @@ import { read } from '../../project'
 import { project, type Texts } from '../built-cli'
 import { init, OLD, packageWith, SCHEMA, TYPEORM, USER, USUAL } from './init-project'
 
+const NEST = { typeorm: '1', '@nestjs/schedule': '6' }
+const AT_ROOT = { 'package.json': packageWith(NEST, { workspaces: ['*'] }) }
+
 describe('shedlock-orm init', () => {
   it('asks to be run where the schema is, and names the package with the jobs there', async () => {
     const folder = project({
@@ -24,7 +27,7 @@ describe('shedlock-orm init', () => {
     const { status, stdout, stderr, added } = await run('packages/db')
     expect(status).toBe(0)
     expect(stdout).toContain(
-      'Install, in ../jobs, and shedlock-orm here, too:\n\n   npm install shedlock-orm\n',
+      'Install:\n\n   npm install shedlock-orm\n   (cd ../jobs && npm install shedlock-orm)\n',
     )
     expect(Object.keys(added)).toContain(USUAL)
     expect(stderr).toContain('postgresql in prisma/schema.prisma, node-cron 3.0.3, in ../jobs\n')
@@ -49,10 +52,12 @@ describe('shedlock-orm init', () => {
     ['Yarn', { '../yarn.lock': '', '../package.json': '{"workspaces":["app"]}' }, 'yarn add'],
     ['Bun', { 'bun.lock': '' }, 'bun add'],
     ['pnpm', { '../package.json': '{"workspaces":["app"],"packageManager":"pnpm@10.1.0"}' }, 'pnpm add'],
+    ['pnpm, at the root', { 'pnpm-lock.yaml': '', 'pnpm-workspace.yaml': '' }, 'pnpm add -w'],
+    ['Yarn 1, at the root', { 'yarn.lock': '# yarn lockfile v1', ...AT_ROOT }, 'yarn add -W'],
+    ['a later Yarn, at the root', { 'yarn.lock': '__metadata:', ...AT_ROOT }, 'yarn add'],
   ])('installs with the package manager of the project: %s', async (_, files, adds) => {
-    const nest = packageWith({ typeorm: '1', '@nestjs/schedule': '6' })
     const paths = Object.entries(files).map(([file, text]) => [join('app', file), text] as const)
-    const folder = project({ 'app/package.json': nest, ...Object.fromEntries<string>(paths) })
+    const folder = project({ 'app/package.json': packageWith(NEST), ...Object.fromEntries<string>(paths) })
     expect((await init(join(folder, 'app'))).stdout).toContain(`1. Install:\n\n   ${adds} cron\n`)
   })
 
