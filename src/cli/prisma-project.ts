@@ -38,7 +38,7 @@ export async function prismaProject(project: Project) {
   const { file, config, variable }: Loaded = hasConfig ? await loadConfig(project) : { config: {} }
   const named = config.schema ?? manifest.prisma?.schema
   if (named !== undefined && !existsSync(resolve(root, named)))
-    throw wrongUsage(`The schema that this project names, ${named}, does not exist – correct it.`)
+    throw wrongUsage(`The schema that this project names, ${named}, does not exist – generate or correct it.`)
   const usual = named ?? USUAL.find((path) => readFiles(join(root, path)).some(hasDatasource))
   const all = project.files('.prisma').map((path) => join(root, path))
   const paths = usual === undefined ? [] : [resolve(root, usual)]

@@ -37,17 +37,18 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
       `The Prisma schema is that of a package – run this command there: cd ${project.short(owner.root)}`,
     )
   const parts = chosen.map((schema) => schemaPlan(project, schema, names))
-  // A schema without migrations beside others with the same models has theirs.
-  const migrated = chosen.some(migrates) ? chosen.filter(migrates) : chosen
+  // Schemas may share their migrations. One without migrations beside others with the same models has theirs.
+  const isFirst = ({ migrations, path }: PrismaSchema): boolean =>
+    chosen.find((each) => each.migrations === migrations)?.path === path
+  const migrated = chosen.some(migrates) ? chosen.filter((each) => migrates(each) && isFirst(each)) : chosen
   const missing = chosen.map(({ provider }) => missingDriver(project, provider))
   return {
     found: [
       `Prisma ${project.version('@prisma/client') || project.version('prisma')}`,
       ...chosen.map(({ path, provider }) => `${provider} in ${project.short(path)}`),
     ],
-    // Schemas may share their migrations.
     writes: [...new Map(parts.flatMap(({ writes }) => writes).map((write) => [write.file, write])).values()],
-    present: parts.flatMap(({ present }) => present),
+    present: [...new Set(parts.flatMap(({ present }) => present))],
     others: all.filter((schema) => !chosen.includes(schema)).map(({ path }) => project.short(path)),
     steps: [
       ...migrated.map((schema) => migrating(project, schema, isUsual(schema), migrated.length > 1)),

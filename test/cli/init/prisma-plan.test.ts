@@ -169,11 +169,13 @@ export default defineConfig({
     }
     const folder = project({ 'package.json': PRISMA, ...files })
     spawnSync('git', ['init'], { cwd: folder })
-    const { status, stderr, added } = await init(folder)
+    const { status, stdout, stderr, added } = await init(folder)
     expect({ status, schemas: Object.keys(added).length }).toEqual({ status: 0, schemas: 3 })
+    expect(stdout.match(/prisma migrate deploy.*/g)).toEqual(['prisma migrate deploy && npx prisma generate'])
     expect(stderr.match(/git ignores .*/g)).toEqual([
       'git ignores prisma/schema.prisma: if it is generated, its source needs the same',
     ])
+    expect((await init(folder)).stderr.match(/migration\.sql already has/g)).toHaveLength(1)
   })
 
   it('writes only the model where the models were pushed', async () => {
@@ -244,7 +246,7 @@ export default defineConfig({
       'that names a schema which does not exist',
       { 'package.json': PRISMA.replace('{', '{"prisma":{"schema":"gone.prisma"},') },
       [],
-      /names, gone\.prisma, does not exist/,
+      /names, gone\.prisma, does not exist – generate or correct it/,
     ],
     [
       'whose datasource is that of a template',
