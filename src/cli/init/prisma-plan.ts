@@ -97,7 +97,7 @@ function migrating(project: Project, schema: PrismaSchema, isUsual: boolean, isO
     return [`Migrate as you run those in ${project.short(migrations)}, and generate the client.`, '']
   if (migrates(schema)) return [`Migrate, and generate the client${where}:`, run('migrate deploy')]
   const onMySql = ' (MySQL ignores case; `npx shedlock-orm sql mysql` prints a table that does not)'
-  const what = `There is no ${project.short(migrations)}, so if you push your other models, push this one too, which leaves the names of locks to the database's collation${provider === 'mysql' ? onMySql : ''}:`
+  const what = `There is no ${project.short(migrations)}, so create this table as you do those of your other models, although Prisma then leaves the names of locks to the database's collation${provider === 'mysql' ? onMySql : ''}. If you push them:`
   return [what, run('db push')]
 }
 

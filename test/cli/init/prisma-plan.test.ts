@@ -182,7 +182,9 @@ export default defineConfig({
     const folder = project({ 'package.json': PRISMA, [USUAL]: SCHEMA + USER })
     const { added, stdout } = await init(folder)
     expect(added).toEqual({ [USUAL]: `\n${MODEL}` })
-    expect(stdout).toContain('npx prisma db push')
+    expect(stdout).toMatch(
+      /as you do those of your other models, .* If you push them:\n\n +npx prisma db push/,
+    )
   })
 
   it('dates the migration behind the newest, and completes one that has no text', async () => {
