@@ -126,7 +126,7 @@ function readSchema(path: string) {
 }
 
 /** A URL in a string may contain `//` and `/*`. */
-export function withoutComments(text: string): string {
+function withoutComments(text: string): string {
   return text.replace(
     /("(?:[^"\\\n]|\\.)*")|\/\/.*|\/\*[^]*?\*\//g,
     (_, string: string | undefined) => string ?? '',
@@ -168,8 +168,9 @@ function migrationsBeside(file: string, schema: string, isFolder: boolean): stri
   return named !== file && existsSync(named) ? named : beside
 }
 
-/** @param text without comments */
-export function hasModel(text: string, { tableName = 'shedlock' }: LockTableOptions): boolean {
+/** Whether a schema has the model, not only in a comment. */
+export function hasModel(schema: string, { tableName = 'shedlock' }: LockTableOptions): boolean {
+  const text = withoutComments(schema)
   const models = [...text.matchAll(/^\s*model\s+(\w+)/gm)].map(([, name]) => name)
   return text.includes(`@@map(${JSON.stringify(tableName)})`) || models.includes(tableName)
 }

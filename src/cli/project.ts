@@ -44,7 +44,8 @@ export class Project {
 
   constructor(readonly root = process.cwd()) {
     this.manifest = manifestIn(root) ?? {}
-    this.declared = declaredIn(this.manifest)
+    const { peerDependencies, devDependencies, dependencies } = this.manifest
+    this.declared = { ...peerDependencies, ...devDependencies, ...dependencies }
     const workspace = withParents(root).slice(1).find(isWorkspace)
     this.workspace = workspace === undefined ? undefined : new Project(workspace)
   }
@@ -217,10 +218,6 @@ function withParents(folder: string): readonly string[] {
 
 function isWorkspace(folder: string): boolean {
   return manifestIn(folder)?.workspaces !== undefined || existsSync(join(folder, 'pnpm-workspace.yaml'))
-}
-
-function declaredIn({ dependencies, devDependencies, peerDependencies }: Manifest) {
-  return { ...peerDependencies, ...devDependencies, ...dependencies }
 }
 
 function manifestIn(folder: string): Manifest | undefined {

@@ -4,21 +4,13 @@ import { prismaMigration, prismaModel, type PrismaProvider } from '../../prisma/
 import { prismaContract } from '../../prisma-8/internal'
 import type { LockTableOptions } from '../../sql/internal'
 import { wrongUsage } from '../command-error'
-import {
-  createsTable,
-  hasModel,
-  migrationsIn,
-  prismaProject,
-  withoutComments,
-  type PrismaSchema,
-} from '../prisma-project'
+import { createsTable, hasModel, migrationsIn, prismaProject, type PrismaSchema } from '../prisma-project'
 import type { Project } from '../project'
 import { missingDriver } from '../url-connection'
 import type { Plan, Step, Task, Write } from './plan'
 
 export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan> {
-  const prisma = await prismaProject(project)
-  const { main, others } = prisma
+  const { main, others, isUsual: finds } = await prismaProject(project)
   const all = [...(main ? [main] : []), ...others]
   const folders = wanted.map((folder) => project.short(join(project.root, folder)))
   const isWanted = ({ migrations }: PrismaSchema): boolean => folders.includes(project.short(migrations))
@@ -28,7 +20,7 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
   const chosen = wanted.length > 0 ? all.filter(isWanted) : main ? [main, ...others.filter(isVariant)] : []
   const [first] = chosen
   if (!first) throw wrongUsage(whyNone(project, all, wanted))
-  const isUsual = (schema: PrismaSchema): boolean => prisma.isUsual && schema === main
+  const isUsual = (schema: PrismaSchema): boolean => finds && schema === main
   const members = isUsual(first) ? [] : project.members().slice(1)
   const owner = members.find(({ root }) => first.path.startsWith(`${root}/`))
   // It may configure where its migrations are.
@@ -145,7 +137,7 @@ export function prisma8Plan({ project, names }: Task): Plan {
     throw wrongUsage(
       `There ${contract === undefined ? 'is no' : 'are several'} contract.prisma in this folder – run the command where the one of Prisma 8 is.`,
     )
-  const isThere = hasModel(withoutComments(project.read(contract)), names)
+  const isThere = hasModel(project.read(contract), names)
   const commands = ['contract emit', 'migration plan --name shedlock', 'db migrate']
   return {
     found: [`Prisma ${project.version('@prisma/orm-postgres')}`],
