@@ -17,8 +17,9 @@ const SESSIONS: Readonly<Record<Handling['session'], string>> = {
   leave: ', on another connection',
 }
 const REPEATS: Readonly<Record<Handling['repeat'], string>> = {
-  always: 'sent again',
-  'if harmless': 'sent again, if it is harmless',
+  soon: 'sent again',
+  later: 'sent again',
+  'later, if repeatable': 'sent again, if it is harmless',
   never: 'not sent again',
 }
 

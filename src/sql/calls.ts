@@ -198,8 +198,8 @@ const LONGEST_WAIT = 1_000
  *
  * @param paused how long the call has paused in all, in milliseconds
  */
-function intervalBefore(repeat: number, interval: Handling['interval'], paused: number): number {
-  if (interval === 'short') return Math.min(Math.max(2, paused / 4), 500)
+function intervalBefore(repeat: number, repeats: Handling['repeat'], paused: number): number {
+  if (repeats === 'soon') return Math.min(Math.max(2, paused / 4), 500)
   return repeat < 3 ? 2 * 2 ** repeat : Math.min(100 * 2 ** (repeat - 3), 1_000)
 }
 
@@ -225,19 +225,20 @@ export async function callDatabase<T>(
     if (!(result instanceof Failure)) return result
     const { kind, error, waited } = result
     const handling = FAILURES[kind]
-    // What a client throws itself names no lock.
-    const mayBeUnusable = !handling.isAnswer || error instanceof LockError
+    const isUnknown = handling.repeat === 'later, if repeatable'
+    // The server may not have answered, or the client has thrown an error of its own, which names no lock.
+    const mayBeUnusable = isUnknown || handling.session === 'none' || error instanceof LockError
     const unusable = mayBeUnusable ? database.client.unusable?.() : undefined
     if (unusable)
       throw new LockError(unusable.code, unusable.message, { lockName: call.lockName, cause: error })
-    if (handling.explains) explanation = result
+    const isRepeated = isUnknown ? call.isRepeatable?.() === true : handling.repeat !== 'never'
+    // What could not be prepared is sent unprepared next, so it does not explain why a call got no answer.
+    if (isRepeated && !isUnknown && kind !== 'unprepared') explanation = result
     if (kind === 'given-up') share.isLast = true
-    const isRepeated =
-      handling.repeat === 'always' || (handling.repeat === 'if harmless' && call.isRepeatable?.() === true)
     // The server let it wait for what is in the way. An attempt that is cut short there would cost its session.
     share.least = Math.max(share.least, shortest + Math.min(LONGEST_WAIT, waited))
     for (;;) {
-      const interval = time.jittered(intervalBefore(repeat, handling.interval, paused))
+      const interval = time.jittered(intervalBefore(repeat, handling.repeat, paused))
       // The deadline may have cut the last attempt short, so report an earlier failure that explains more. Anything else speaks for itself.
       if (!isRepeated || interval >= deadline.takeLeft() - share.least) {
         const isCutShort = isRepeated || kind === 'given-up' || kind === 'crowded'

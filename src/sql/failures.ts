@@ -48,16 +48,13 @@ export type FailureKind =
 export interface Handling {
   /** What happened, for the documentation. */
   readonly when: string
-  /** Whether the call is repeated. `if harmless`: the statement may have been executed, so only if that makes no difference. */
-  readonly repeat: 'always' | 'if harmless' | 'never'
-  /** How long to wait before that. `short`: the obstacle is usually gone at once. `growing`: three times, and then more and more rarely. */
-  readonly interval: 'short' | 'growing'
+  /**
+   * Whether the call is repeated. `soon`: the obstacle is usually gone at once. `later`: three times soon, and then more and more rarely. `later,
+   * if repeatable`: the statement may have been executed, so only if the call `isRepeatable`.
+   */
+  readonly repeat: 'soon' | 'later' | 'later, if repeatable' | 'never'
   /** What becomes of the session. `none`: there is none. `end sparingly`: each end makes the app's pool open another one, so only as many as `SessionPool` allows. */
   readonly session: 'none' | 'release' | 'end' | 'end sparingly' | 'leave'
-  /** Whether it explains why the call failed, even if a later attempt was only cut short by the time limit. */
-  readonly explains: boolean
-  /** Whether the server has answered. If not, the client may be unusable, and knows that. */
-  readonly isAnswer: boolean
   /** Creates the error for the caller. */
   readonly error: (cause: unknown, limits: CallLimits) => unknown
 }
@@ -71,111 +68,75 @@ export interface Handling {
 export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
   conflict: {
     when: 'another session was faster, or has locked the row or the table',
-    repeat: 'always',
-    interval: 'short',
+    repeat: 'soon',
     session: 'release',
-    explains: true,
-    isAnswer: true,
     error: busyError,
   },
   'read-only': {
     when: 'the server accepts no writes',
-    repeat: 'always',
-    interval: 'growing',
+    repeat: 'later',
     session: 'leave',
-    explains: true,
-    isAnswer: true,
     error: readOnlyError,
   },
   unprepared: {
     when: 'the statement could not be prepared',
-    repeat: 'always',
-    interval: 'growing',
+    repeat: 'later',
     session: 'end',
-    explains: false,
-    isAnswer: true,
     error: busyError,
   },
   'no-connection': {
     when: 'no connection could be opened, so nothing was sent',
-    repeat: 'always',
-    interval: 'growing',
+    repeat: 'later',
     session: 'none',
-    explains: true,
-    isAnswer: false,
     error: databaseError,
   },
   'no-room': {
     when: 'the server has no room for another connection',
-    repeat: 'always',
-    interval: 'growing',
+    repeat: 'later',
     session: 'none',
-    explains: true,
-    isAnswer: false,
     error: busyError,
   },
   'pool-exhausted': {
     when: 'the pool had no free connection in time, so nothing was sent',
-    repeat: 'always',
-    interval: 'growing',
+    repeat: 'later',
     session: 'none',
-    explains: true,
-    isAnswer: false,
     error: noAnswerError,
   },
   crowded: {
     when: 'calls of other locks of this process came first until the time limit, so nothing was sent',
     repeat: 'never',
-    interval: 'short',
     session: 'none',
-    explains: false,
-    isAnswer: true,
     error: crowdedError,
   },
   unanswered: {
     when: 'the connection broke, or the client threw an error of its own, so the outcome is unknown',
-    repeat: 'if harmless',
-    interval: 'growing',
+    repeat: 'later, if repeatable',
     session: 'end sparingly',
-    explains: false,
-    isAnswer: false,
     error: databaseError,
   },
   'given-up': {
     when: 'no answer arrived within the time limit, so the outcome is unknown',
-    repeat: 'if harmless',
-    interval: 'growing',
+    repeat: 'later, if repeatable',
     session: 'end sparingly',
-    explains: false,
-    isAnswer: false,
     error: noAnswerError,
   },
   unreplicated: {
     when: 'the write was committed, but a failover may lose it',
-    repeat: 'if harmless',
-    interval: 'growing',
+    repeat: 'later, if repeatable',
     session: 'release',
-    explains: false,
-    isAnswer: false,
     error: databaseError,
   },
   joined: {
     when: 'the app gave the connection back with an open transaction, which the write joined',
-    repeat: 'always',
-    interval: 'growing',
+    repeat: 'later',
     session: 'end',
-    explains: true,
-    isAnswer: true,
     error: (cause, { lockName }) => unfitError(IN_TRANSACTION, lockName, cause),
   },
   // The table may be the cause, so the caller of the call looks at it first: see lock-table.ts.
   refused: {
     when: 'the server answered with any other error, or no connection can ever be opened',
     repeat: 'never',
-    interval: 'short',
     session: 'release',
-    explains: true,
-    isAnswer: true,
     error: (cause) => cause,
   },
 }

@@ -321,7 +321,8 @@ function writeOf(answer: Promise<StepResult | undefined>, dialect: LockTable['di
       (error: unknown) => {
         // Of an error that is not the database's own it is unknown whether the statement was executed.
         const isUnknown =
-          error instanceof LockError || FAILURES[failureKind(dialect, error)].repeat === 'if harmless'
+          error instanceof LockError ||
+          FAILURES[failureKind(dialect, error)].repeat === 'later, if repeatable'
         write.effect = isUnknown ? 'lost' : 'nothing'
       },
     ),
