@@ -27,11 +27,11 @@ export interface LockDialect extends Identifiers, Expressions, ErrorCodes {
   /** The end of a `select` that reads no table, such as `from dual`. Default: none. */
   readonly from?: Sql
 
-  /** How to acquire a row: steps to try in order until one decides. A loser neither waits nor writes. */
-  readonly acquire: (dialect: Expressions, lock: LockSql) => readonly AcquireStep[]
-
-  /** The same for a lock with a slot: only if `locked_at` is before the slot. */
-  readonly acquireSlot: (dialect: Expressions, lock: LockSql) => readonly AcquireStep[]
+  /**
+   * How to acquire a row, with a slot only if `locked_at` is before it: steps to try in order until one decides. A loser neither waits nor
+   * writes.
+   */
+  readonly acquire: (lock: LockSql) => readonly AcquireStep[]
 
   /**
    * Returns a row unless another session has locked that of the lock, if an update of such a row changes nothing. Default: it fails.

@@ -8,8 +8,8 @@ export interface Expressions extends Pick<Identifiers, 'quote'> {
   readonly now: Sql
   /** A time some milliseconds after another one, as zone-less UTC. */
   plus(time: Sql, milliseconds: Sql): Sql
-  /** Whether `greatest` and `least` can compare any two values of the columns. Default: `case`, which is longer. */
-  readonly hasGreatest?: true
+  /** The later of two times. Default: `case`, which takes longer to plan. */
+  readonly later?: ((one: Sql, other: Sql) => Sql) | undefined
   /** The beginning of 1970, as zone-less UTC. */
   readonly epoch: Sql
   /**
@@ -51,16 +51,20 @@ export interface Update {
 }
 
 /** The pieces from which the statements of one lock table are composed. */
-export type LockSql = ReturnType<typeof lockSql>
+export type LockSql = ReturnType<typeof lockSql> & {
+  /** The bound slot, as zone-less UTC, to acquire the lock for it. */
+  readonly slot?: Sql
+}
 
 export function lockSql(dialect: Expressions, table: TableSql) {
-  const { now, epoch } = dialect
+  const { now } = dialect
   const lockName = dialect.text(parameter('name'))
   const owner = dialect.text(parameter('lockedBy'))
   const isNamed = sql`${table.name} = ${lockName}`
   const isOwn = sql`${isNamed} and ${table.lockedBy} = ${owner}`
   return {
     ...table,
+    dialect,
     now,
     /** The bound name of the lock. */
     lockName,
@@ -68,8 +72,6 @@ export function lockSql(dialect: Expressions, table: TableSql) {
     owner,
     /** When a lease that begins now ends. */
     leaseEnd: dialect.plus(now, parameter('lockAtMostFor')),
-    /** The bound slot, as zone-less UTC. */
-    slot: dialect.plus(epoch, parameter('slot')),
     /** Matches the row of this lock. */
     isNamed,
     /** Matches the row if this acquisition has it, even if its lease is over. */
@@ -82,26 +84,22 @@ export function lockSql(dialect: Expressions, table: TableSql) {
 }
 
 /** Updates the row of a lock. */
-export function updateLock(dialect: Expressions, lock: LockSql, update: Update): Sql {
+export function updateLock(lock: LockSql, update: Update): Sql {
   const { assignments, condition } = update
-  return dialect.update?.(lock, update) ?? sql`update ${lock.table} set ${assignments} where ${condition}`
+  return (
+    lock.dialect.update?.(lock, update) ?? sql`update ${lock.table} set ${assignments} where ${condition}`
+  )
 }
 
 /** The next `locked_at` without a slot, which is also the fencing token: it grows with every acquisition. */
 export function nextToken(dialect: Expressions, lockedAt: Sql): Sql {
   const { now } = dialect
-  const next = dialect.plus(lockedAt, raw('1'))
-  // Values that are not a time are not added to.
-  return dialect.hasGreatest
-    ? later(dialect, now, next)
-    : sql`case when ${lockedAt} < ${now} then ${now} else ${next} end`
+  return sql`case when ${lockedAt} >= ${now} then ${dialect.plus(lockedAt, raw('1'))} else ${now} end`
 }
 
 /** The later of two times. */
-export function later({ hasGreatest }: Expressions, one: Sql, other: Sql): Sql {
-  return hasGreatest
-    ? sql`greatest(${one}, ${other})`
-    : sql`case when ${one} > ${other} then ${one} else ${other} end`
+export function later({ later }: Expressions, one: Sql, other: Sql): Sql {
+  return later?.(one, other) ?? sql`case when ${one} > ${other} then ${one} else ${other} end`
 }
 
 /** Names a column of a result. Quoted, because some names are SQL keywords, and some databases would change their case. */
@@ -116,19 +114,18 @@ export function textAs(dialect: Expressions, text: Sql, column: Column): Sql {
     : sql`${text} ${as(dialect, column)}`
 }
 
-/** Adds the column that is 1 if the server accepts no writes, because what it returns about a lock may then be old. */
-export function readOnlyColumn(dialect: Expressions, isReadOnly = dialect.readOnly): Sql {
-  return isReadOnly ? sql`, ${isReadOnly} ${as(dialect, COLUMN.readOnly)}` : sql``
-}
-
 /** Adds the column that says why the session is unfit for a lock. `query` of an attempt checks it. */
 export function unfitColumn(dialect: Expressions): Sql {
   return dialect.unfit ? sql`, ${dialect.unfit} ${as(dialect, COLUMN.unfit)}` : sql``
 }
 
-/** Adds what a lock must know about its session and its server. */
+/**
+ * Adds what a lock must know about its session, and the column that is 1 if the server accepts no writes, because what it returns about
+ * a lock may then be old.
+ */
 export function sessionColumns(dialect: Expressions, isReadOnly = dialect.readOnly): Sql {
-  return sql`${readOnlyColumn(dialect, isReadOnly)}${unfitColumn(dialect)}`
+  const readOnly = isReadOnly ? sql`, ${isReadOnly} ${as(dialect, COLUMN.readOnly)}` : sql``
+  return sql`${readOnly}${unfitColumn(dialect)}`
 }
 
 export function columns(table: TableSql): Sql {

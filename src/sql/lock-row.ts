@@ -286,11 +286,8 @@ async function runStep(
   values: LockValues,
   attempt: Attempt,
 ): Promise<StepResult | undefined> {
-  if (answer === 'acquired' || answer === 'acquired or held') {
-    const changed = await attempt.changes(statement, values)
-    if (changed > 0) return { outcome: 'acquired' }
-    return answer === 'acquired' ? undefined : { outcome: 'held' }
-  }
+  if (answer === 'acquired')
+    return (await attempt.changes(statement, values)) > 0 ? { outcome: 'acquired' } : undefined
   const [row] = await attempt.query(statement, values)
   // A trigger may have returned the first rows.
   if (answer === 'outcome' && row?.[COLUMN.outcome] === undefined) throw uncountedError(attempt.lockName)

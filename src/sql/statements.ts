@@ -31,9 +31,10 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
   const released = sql`${lockUntil} = ${end}, ${lockedBy} = ${unlockedBy}`
   const counted = dialect.counted ?? ((write: Sql): Sql => write)
   const update = (assignments: Sql, condition: Sql, more?: Pick<Update, 'mayBeLost'>): Sql =>
-    counted(updateLock(dialect, lock, { assignments, condition: sql`${condition}${commits}`, ...more }))
+    counted(updateLock(lock, { assignments, condition: sql`${condition}${commits}`, ...more }))
   const oneRow = dialect.from ?? raw('')
-  const acquireSlot = dialect.acquireSlot(dialect, lock)
+  const slot = dialect.plus(dialect.epoch, parameter('slot'))
+  const acquireSlot = dialect.acquire({ ...lock, slot })
   const pauseRow = update(
     sql`${lockUntil} = ${lock.leaseEnd}, ${lockedBy} = ${lock.owner}`,
     sql`${isNamed} and ${lockUntil} <= ${now}`,
@@ -43,7 +44,7 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
     ...acquireSlot,
   ]
   return {
-    acquire: dialect.acquire(dialect, lock),
+    acquire: dialect.acquire(lock),
     /** For a slot: acquires the lock only if `locked_at` is before the slot. */
     acquireSlot,
     /**
@@ -51,7 +52,7 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
      * milliseconds, because that is what was read, and another program's clock may have written microseconds.
      */
     acquireAgain: update(
-      sql`${lockUntil} = ${lock.leaseEnd}, ${lockedAt} = ${lock.slot}, ${lockedBy} = ${lock.owner}`,
+      sql`${lockUntil} = ${lock.leaseEnd}, ${lockedAt} = ${slot}, ${lockedBy} = ${lock.owner}`,
       sql`
         ${isNamed} and ${lockedBy} = ${dialect.text(parameter('seenBy'))}
         and ${dialect.epochMilliseconds(lockedAt)} = ${parameter('seenAt')} and ${lockUntil} <= ${now}`,
@@ -122,9 +123,7 @@ function endOfLease(dialect: LockDialect, { now, lockUntil }: LockSql, kept: Sql
     const byHolder = dialect.plus(lockUntil, sql`(0 - ${parameter('unexpired')})`)
     return sql`case when ${kept} < ${byHolder} then ${kept} else ${byHolder} end`
   }
-  return dialect.hasGreatest
-    ? sql`greatest(${now}, least(${kept}, ${lockUntil}))`
-    : sql`case when ${kept} < ${lockUntil} then ${kept} when ${lockUntil} > ${now} then ${lockUntil} else ${now} end`
+  return sql`case when ${kept} < ${lockUntil} then ${kept} when ${lockUntil} > ${now} then ${lockUntil} else ${now} end`
 }
 
 /**

@@ -35,7 +35,6 @@ const SENT: Readonly<Record<keyof LockStatements, string>> = {
 const MEANING: Readonly<Record<AcquireStep['answer'], string>> = {
   refusal: 'reads whether something refuses the lock: if so, there is no further step',
   acquired: 'if it changes a row, the lock is acquired',
-  'acquired or held': 'if it changes a row, the lock is acquired, otherwise it is held',
   outcome: 'returns the outcome',
   'outcome of a row': 'returns the outcome, unless there is no row',
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { DataSource } from 'typeorm'
-import { type Lock, LockError, LockingTaskExecutor } from '../../src/core/internal'
+import { type Lock, LockError } from '../../src/core/internal'
 import { dialects } from '../../src/sql/dialects'
 import type { Dialect } from '../../src/sql/dialect'
 import { DriverError, type SqlClient, type StatementResult } from '../../src/sql/session'
@@ -83,10 +83,10 @@ const refusedForGood = () => Promise.reject(new DriverError(undefined, 'wrong pa
 const opened = () => Promise.resolve()
 const destroyed = () => new LockError('INVALID_CLIENT', 'destroyed')
 
-/** SQLite's, but an acquisition sends nothing before its write. */
+/** SQLite's, but an acquisition without a slot sends nothing before its write. */
 const writingFirst: Dialect = {
   ...dialects.sqlite,
-  acquire: (dialect, lock) => dialects.sqlite.acquire(dialect, lock).slice(-1),
+  acquire: (lock) => dialects.sqlite.acquire(lock).slice(lock.slot ? 0 : -1),
   readOnlyErrors: { STANDBY: 'this server is a standby' },
 }
 
@@ -294,8 +294,7 @@ describe('the connections of a pool', () => {
     await third?.unlock()
     expect(await endedBy(lock, 1)).toBe(0)
     pool.write = changing(0)
-    const refused = new LockingTaskExecutor(provider).executeWithLock(job, () => undefined)
-    expect(await refused).toEqual({ executed: false, reason: 'held' })
+    expect(await failing(provider.lock(job))).toMatchObject({ code: 'TIMEOUT' })
     expect(await endedBy(lock, 1)).toBe(0)
     await lock?.extend('1h')
     expect(await endedBy(lock, 1)).toBe(2)

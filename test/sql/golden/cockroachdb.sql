@@ -2,56 +2,53 @@
 
 ---- acquire
 -- Acquires a lock without a slot.
--- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
--- Step 1 of 1: if it changes a row, the lock is acquired, otherwise it is held
+-- Round trips: 1 if it is refused, 2 if its row is free, 2 if it has no row yet.
+-- Step 1 of 2: reads whether something refuses the lock: if so, there is no further step
+select encode(convert_to("locked_by", 'UTF8'), 'hex') as "owner_hex",
+    round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until"
+  from "shedlock"
+  where "name" = :name::varchar
+    and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC');
+-- Step 2 of 2: if it changes a row, the lock is acquired
 insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
-  select :name::varchar,
-    (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
-    pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'),
-    :lockedBy::varchar
-  where not exists (select 1
-    from "shedlock"
-    where "name" = :name::varchar
-      and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
-      and not "locked_by" = :lockedBy::varchar)
+  values (:name::varchar,
+      (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
+      pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'),
+      :lockedBy::varchar)
   on conflict ("name") do update
   set "lock_until" = greatest(held."lock_until", (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3)),
-    "locked_at" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), (held."locked_at" + 1::float8 * interval '1 millisecond')::timestamp(3)),
+    "locked_at" = case
+    when held."locked_at" >= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then (held."locked_at" + 1::float8 * interval '1 millisecond')::timestamp(3)
+    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
     "locked_by" = :lockedBy::varchar
   where (held."lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') or held."locked_by" = :lockedBy::varchar);
 
 ---- acquireSlot
 -- Acquires a lock with a slot.
--- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
--- Step 1 of 1: returns the outcome
-with shedlock_seen as (select case
-      when max("lock_until") > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then case
-      when max("locked_by") = :lockedBy::varchar then 'free'
-      else 'held' end
-      when max("locked_at") >= (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) then 'already-run'
-      when (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) > (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond')::timestamp(3) then 'slot-too-far-ahead'
-      else 'free' end as "outcome"
-    from "shedlock"
-    where "name" = :name::varchar),
-    shedlock_acquired as (insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
-    select :name::varchar,
+-- Round trips: 1 if it is refused, 2 if its row is free, 2 if it has no row yet.
+-- Step 1 of 2: reads whether something refuses the lock: if so, there is no further step
+select case
+    when max("lock_until") > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then case
+    when max("locked_by") = :lockedBy::varchar then 'free'
+    else 'held' end
+    when max("locked_at") >= (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) then 'already-run'
+    when (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) > (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond')::timestamp(3) then 'slot-too-far-ahead'
+    else 'free' end as "outcome"
+  from "shedlock"
+  where "name" = :name::varchar;
+-- Step 2 of 2: if it changes a row, the lock is acquired
+insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
+  values (:name::varchar,
       (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
       (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3),
-      :lockedBy::varchar
-    from shedlock_seen
-    where "outcome" = 'free'
-    on conflict ("name") do update
-    set "lock_until" = greatest(held."lock_until", (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3)),
-      "locked_at" = greatest(held."locked_at", (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3)),
-      "locked_by" = :lockedBy::varchar
-    where (held."lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
-        and held."locked_at" < (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) or held."lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
-        and held."locked_by" = :lockedBy::varchar)
-    returning 1)
-  select case
-    when exists (select 1 from shedlock_acquired) then 'acquired'
-    else "outcome" end as "outcome"
-  from shedlock_seen;
+      :lockedBy::varchar)
+  on conflict ("name") do update
+  set "lock_until" = greatest(held."lock_until", (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3)),
+    "locked_at" = greatest(held."locked_at", (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3)),
+    "locked_by" = :lockedBy::varchar
+  where (held."lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
+      and held."locked_at" < (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) or held."lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
+      and held."locked_by" = :lockedBy::varchar);
 
 ---- acquireAgain
 -- With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.
@@ -77,7 +74,10 @@ update "shedlock"
 ---- release
 -- Releases a lock without a slot, at the end of a run.
 update "shedlock"
-  set "lock_until" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), least((pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3), "lock_until")),
+  set "lock_until" = case
+    when (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
+    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "lock_until"
+    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
     "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar;
@@ -85,7 +85,10 @@ update "shedlock"
 ---- releaseSlot
 -- Releases a lock with a slot, at the end of a run.
 update "shedlock"
-  set "lock_until" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), least((pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3), "lock_until")),
+  set "lock_until" = case
+    when (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
+    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "lock_until"
+    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
     "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar;
@@ -93,7 +96,10 @@ update "shedlock"
 ---- releaseUnused
 -- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
 update "shedlock"
-  set "lock_until" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), least((pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3), "lock_until")),
+  set "lock_until" = case
+    when (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
+    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "lock_until"
+    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
     "locked_by" = :unlockedBy::varchar,
     "locked_at" = ("locked_at" + -1::float8 * interval '1 millisecond')::timestamp(3)
   where "name" = :name::varchar

@@ -15,8 +15,8 @@ update "SHEDLOCK"
     when "LOCK_UNTIL" > add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000) then "LOCK_UNTIL"
     else add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000) end,
     "LOCKED_AT" = case
-    when "LOCKED_AT" < current_utctimestamp(3) then current_utctimestamp(3)
-    else add_nano100("LOCKED_AT", cast(1 as bigint) * 10000) end,
+    when "LOCKED_AT" >= current_utctimestamp(3) then add_nano100("LOCKED_AT", cast(1 as bigint) * 10000)
+    else current_utctimestamp(3) end,
     "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
   where "NAME" = cast(:name as nvarchar(255))
     and ("LOCK_UNTIL" <= current_utctimestamp(3) or "LOCKED_BY" = cast(:lockedBy as nvarchar(255)));

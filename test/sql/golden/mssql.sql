@@ -4,13 +4,13 @@
 -- Acquires a lock without a slot.
 -- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
 -- Step 1 of 1: returns the outcome
-declare @outcome varchar(20) = (case
-      when exists (select 1
-      from [shedlock] with (nolock)
-      where [name] = :name
-        and [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
-        and coalesce([locked_by], '') <> :lockedBy) then 'held'
-      else 'free' end);
+declare @outcome varchar(20) = (select case
+      when max([lock_until]) > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then case
+      when max([locked_by]) = :lockedBy then 'free'
+      else 'held' end
+      else 'free' end as [outcome]
+    from [shedlock] with (nolock)
+    where [name] = :name);
   if @outcome = 'free'
   begin
   if exists (select 1 from [shedlock] with (nolock) where [name] = :name)
@@ -19,8 +19,8 @@ declare @outcome varchar(20) = (case
     when [lock_until] > dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then [lock_until]
     else dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) end,
     [locked_at] = case
-    when [locked_at] < cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
-    else dateadd(millisecond, cast(1 % 86400000 as int), dateadd(day, cast(1 / 86400000 as int), [locked_at])) end,
+    when [locked_at] >= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then dateadd(millisecond, cast(1 % 86400000 as int), dateadd(day, cast(1 / 86400000 as int), [locked_at]))
+    else cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) end,
     [locked_by] = :lockedBy
   where [name] = :name
     and ([lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) or [locked_by] = :lockedBy)

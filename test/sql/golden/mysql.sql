@@ -27,16 +27,16 @@ update `shedlock`
     when `lock_until` > utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond then `lock_until`
     else utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond end,
     `locked_at` = case
-    when `locked_at` < utc_timestamp(3) then utc_timestamp(3)
-    else `locked_at` + interval 1 * 1000 microsecond end,
+    when `locked_at` >= utc_timestamp(3) then `locked_at` + interval 1 * 1000 microsecond
+    else utc_timestamp(3) end,
     `locked_by` = :lockedBy
   where `name` = :name
     and (`lock_until` <= utc_timestamp(3) or `locked_by` = :lockedBy)
     and /*!80000 exists (select 1
     from (select `name` from `shedlock` where */ `name` = :name /*!80000 for update nowait) shedlock_row) */;
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
-select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
-    timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
+select hex(convert(rtrim(max(`locked_by`)) using utf8mb4)) as `owner_hex`,
+    timestampdiff(microsecond, '1970-01-01', max(`lock_until`)) div 1000 as `lock_until`,
     @@global.read_only not in ('0', 'OFF') as `read_only`,
     case
     when @@autocommit + 0 = 0 then 1

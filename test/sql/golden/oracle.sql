@@ -18,8 +18,8 @@ update "SHEDLOCK"
     when "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second') then "LOCK_UNTIL"
     else cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second') end,
     "LOCKED_AT" = case
-    when "LOCKED_AT" < cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
-    else "LOCKED_AT" + numtodsinterval(1 / 1000, 'second') end,
+    when "LOCKED_AT" >= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then "LOCKED_AT" + numtodsinterval(1 / 1000, 'second')
+    else cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) end,
     "LOCKED_BY" = :lockedBy
   where "NAME" = :name
     and ("LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) or "LOCKED_BY" = :lockedBy);

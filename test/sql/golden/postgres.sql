@@ -6,7 +6,9 @@
 -- Step 1 of 2: returns the outcome, unless there is no row
 with shedlock_acquired as (update "shedlock"
     set "lock_until" = greatest("lock_until", pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'),
-      "locked_at" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), "locked_at" + 1::float8 * interval '1 millisecond'),
+      "locked_at" = case
+      when "locked_at" >= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "locked_at" + 1::float8 * interval '1 millisecond'
+      else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
       "locked_by" = :lockedBy::varchar
     where "name" = :name::varchar
       and case
@@ -121,7 +123,10 @@ update "shedlock"
 ---- release
 -- Releases a lock without a slot, at the end of a run.
 update "shedlock"
-  set "lock_until" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), least(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond', "lock_until")),
+  set "lock_until" = case
+    when pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond' < "lock_until" then pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond'
+    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "lock_until"
+    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
     "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar
@@ -136,7 +141,10 @@ update "shedlock"
 ---- releaseSlot
 -- Releases a lock with a slot, at the end of a run.
 update "shedlock"
-  set "lock_until" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), least(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond', "lock_until")),
+  set "lock_until" = case
+    when pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond' < "lock_until" then pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond'
+    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "lock_until"
+    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
     "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar
@@ -150,7 +158,10 @@ update "shedlock"
 ---- releaseUnused
 -- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
 update "shedlock"
-  set "lock_until" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), least(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond', "lock_until")),
+  set "lock_until" = case
+    when pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond' < "lock_until" then pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond'
+    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "lock_until"
+    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
     "locked_by" = :unlockedBy::varchar,
     "locked_at" = "locked_at" + -1::float8 * interval '1 millisecond'
   where "name" = :name::varchar

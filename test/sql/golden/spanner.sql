@@ -15,8 +15,8 @@ update `shedlock`
     when `lock_until` > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond) then `lock_until`
     else timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond) end,
     `locked_at` = case
-    when `locked_at` < timestamp_trunc(current_timestamp(), millisecond) then timestamp_trunc(current_timestamp(), millisecond)
-    else timestamp_add(`locked_at`, interval 1 millisecond) end,
+    when `locked_at` >= timestamp_trunc(current_timestamp(), millisecond) then timestamp_add(`locked_at`, interval 1 millisecond)
+    else timestamp_trunc(current_timestamp(), millisecond) end,
     `locked_by` = :lockedBy
   where `name` = :name
     and (`lock_until` <= timestamp_trunc(current_timestamp(), millisecond) or `locked_by` = :lockedBy);

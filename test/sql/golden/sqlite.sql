@@ -9,7 +9,7 @@ select "locked_by" as "owner",
   from "shedlock"
   where "name" = :name
     and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
--- Step 2 of 2: if it changes a row, the lock is acquired, otherwise it is held
+-- Step 2 of 2: if it changes a row, the lock is acquired
 insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
   values (:name,
       strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'),
@@ -20,8 +20,8 @@ insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
     when held."lock_until" > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds') then held."lock_until"
     else strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds') end,
     "locked_at" = case
-    when held."locked_at" < strftime('%Y-%m-%d %H:%M:%f', 'now') then strftime('%Y-%m-%d %H:%M:%f', 'now')
-    else strftime('%Y-%m-%d %H:%M:%f', held."locked_at", (1 / 1000.0) || ' seconds') end,
+    when held."locked_at" >= strftime('%Y-%m-%d %H:%M:%f', 'now') then strftime('%Y-%m-%d %H:%M:%f', held."locked_at", (1 / 1000.0) || ' seconds')
+    else strftime('%Y-%m-%d %H:%M:%f', 'now') end,
     "locked_by" = :lockedBy
   where (held."lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') or held."locked_by" = :lockedBy);
 

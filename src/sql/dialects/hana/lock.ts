@@ -24,7 +24,7 @@ export const hana: LockDialect = {
   from: sql`from dummy`,
 
   // Reads set no locks here. Each step is a statement of its own, and the update decides under the row's lock.
-  ...readUpdateInsert,
+  acquire: readUpdateInsert,
 
   pin: pinByRead((lock) => sql`select 1 from ${lock.table} where ${lock.isOwnHeld} for update`),
 

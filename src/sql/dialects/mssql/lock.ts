@@ -1,15 +1,7 @@
 // The SQL that this dialect sends: test/sql/golden/mssql.sql
 import type { LockDialect } from '../../dialect'
-import {
-  insertNew,
-  pinByRead,
-  readOutcome,
-  takeBeforeSlot,
-  takeFree,
-  updateRow,
-  type AcquireStep,
-} from '../../acquire'
-import type { Expressions, LockSql } from '../../expressions'
+import { insertNew, pinByRead, readOutcome, updateRow, type AcquireStep } from '../../acquire'
+import type { LockSql } from '../../expressions'
 import { COLUMN } from '../../results'
 import { raw, sql, type Sql } from '../../sql'
 
@@ -22,20 +14,15 @@ const unwaiting = (table: Sql): Sql => sql`${table} with (nowait)`
  * afterwards, but they never acquire one, because the update and the primary key decide that. Not READPAST, which is error 650 in
  * SERIALIZABLE and SNAPSHOT sessions. Not MERGE, which needs HOLDLOCK to be safe, and then waits and deadlocks.
  */
-function acquireIn(
-  dialect: Expressions,
-  lock: LockSql,
-  seen: Sql,
-  taking: Parameters<typeof updateRow>[2],
-  locked: Sql,
-): AcquireStep[] {
+function acquire(lock: LockSql): AcquireStep[] {
   const { table, isNamed } = lock
+  const unlocked = sql`${table} with (nolock)`
   const statement = sql`
-    declare @outcome varchar(20) = (${seen});
+    declare @outcome varchar(20) = (${readOutcome({ ...lock, table: unlocked })});
     if @outcome = 'free'
     begin
-      if exists (select 1 from ${table} with (nolock) where ${isNamed}) ${updateRow(dialect, lock, taking)}
-      else ${insertNew({ ...lock, table: unwaiting(table) }, locked)};
+      if exists (select 1 from ${unlocked} where ${isNamed}) ${updateRow(lock)}
+      else ${insertNew({ ...lock, table: unwaiting(table) })};
       if @@rowcount > 0 set @outcome = 'acquired';
     end;
     select @outcome as ${raw(COLUMN.outcome)}`
@@ -57,17 +44,7 @@ export const mssql: LockDialect = {
   text: (parameter) => parameter,
   readOnly: sql`case when databasepropertyex(db_name(), 'Updateability') = 'READ_ONLY' then 1 else 0 end`,
 
-  acquire: (dialect, lock) => {
-    const { table, lockUntil, lockedBy, isNamed, now, owner } = lock
-    const held = sql`${isNamed} and ${lockUntil} > ${now} and coalesce(${lockedBy}, '') <> ${owner}`
-    const seen = sql`
-      case when exists (select 1 from ${table} with (nolock) where ${held}) then 'held' else 'free' end`
-    return acquireIn(dialect, lock, seen, takeFree(dialect, lock), lock.now)
-  },
-  acquireSlot: (dialect, lock) => {
-    const seen = readOutcome(dialect, { ...lock, table: sql`${lock.table} with (nolock)` })
-    return acquireIn(dialect, lock, seen, takeBeforeSlot(dialect, lock), lock.slot)
-  },
+  acquire,
 
   update: ({ table }, { assignments, condition }) =>
     sql`update ${unwaiting(table)} set ${assignments} where ${condition}`,

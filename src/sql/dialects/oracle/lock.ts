@@ -1,15 +1,15 @@
 // The SQL that this dialect sends: test/sql/golden/oracle.sql
 import type { LockDialect } from '../../dialect'
-import { readHolder, readOutcome, takeBeforeSlot, takeFree, updateRow, pinByRead } from '../../acquire'
-import { columns, readOnlyColumn, type LockSql } from '../../expressions'
+import { newRow, readRefusal, updateRow, pinByRead } from '../../acquire'
+import { columns, type LockSql } from '../../expressions'
 import { sql, type Sql } from '../../sql'
 
 /** Inserts the row if it does not exist. If another session is about to insert it, waits for that and fails with ORA-00001. */
-function insertMissing(lock: LockSql, locked: Sql): Sql {
-  const { table, lockName, isNamed, leaseEnd, owner } = lock
+function insertMissing(lock: LockSql): Sql {
+  const { table, isNamed } = lock
   return sql`
     insert into ${table} (${columns(lock)})
-    select ${lockName}, ${leaseEnd}, ${locked}, ${owner} from dual
+    select ${newRow(lock)} from dual
     where not exists (select 1 from ${table} where ${isNamed})`
 }
 
@@ -38,15 +38,10 @@ export const oracle: LockDialect = {
 
   // Reads do not wait here. Not one MERGE: an update that waited for a row starts again if its WHERE is no longer true, but what a
   // MERGE does then was only observed (it watches its SET columns), and is not documented.
-  acquire: (dialect, lock) => [
-    { answer: 'refusal', statement: readHolder(dialect, lock) },
-    { answer: 'acquired', statement: updateRow(dialect, lock, takeFree(dialect, lock)) },
-    { answer: 'acquired', statement: insertMissing(lock, lock.now) },
-  ],
-  acquireSlot: (dialect, lock) => [
-    { answer: 'refusal', statement: readOutcome(dialect, lock, { more: readOnlyColumn(dialect) }) },
-    { answer: 'acquired', statement: updateRow(dialect, lock, takeBeforeSlot(dialect, lock)) },
-    { answer: 'acquired', statement: insertMissing(lock, lock.slot) },
+  acquire: (lock) => [
+    { answer: 'refusal', statement: readRefusal(lock) },
+    { answer: 'acquired', statement: updateRow(lock) },
+    { answer: 'acquired', statement: insertMissing(lock) },
   ],
 
   // Oracle has no shared locks on rows, so two guarded transactions of one task wait for each other.

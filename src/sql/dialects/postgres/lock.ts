@@ -1,14 +1,6 @@
 // The SQL that this dialect sends: test/sql/golden/postgres.sql
 import type { LockDialect } from '../../dialect'
-import {
-  type AcquireStep,
-  isTooFarAhead,
-  readOutcome,
-  takeBeforeSlot,
-  takeFree,
-  type Taking,
-  pinByRead,
-} from '../../acquire'
+import { type AcquireStep, isTooFarAhead, newRow, readOutcome, take, pinByRead } from '../../acquire'
 import { columns, type LockSql } from '../../expressions'
 import { COLUMN } from '../../results'
 import { raw, sql, type Sql } from '../../sql'
@@ -45,21 +37,20 @@ const setting = (name: string, value: string): Sql =>
  * If there is no row, the next step inserts it. Only this can wait, while another session has inserted the row and not committed it: the
  * server ends the wait (55P03).
  */
-function acquireIn(
-  lock: LockSql,
-  read: (acquired: Sql) => Sql,
-  locked: Sql,
-  { assignments, condition }: Taking,
-): AcquireStep[] {
-  const { table, isNamed, commits, name, lockName, leaseEnd, owner } = lock
+function acquire(lock: LockSql): AcquireStep[] {
+  const { table, isNamed, commits, name, slot } = lock
+  const { assignments, condition } = take(lock)
+  const isSoon = slot ? sql` and not ${isTooFarAhead(lock, slot)}` : sql``
+  const acquired = sql`when case when 1 = 1${commits} then exists (select 1 from shedlock_acquired) end then 'acquired'`
+  const otherwise = sql`case when count(*) > 0 then 'free' end`
   const update = sql`
     with shedlock_acquired as (update ${table} set ${assignments}
-      where ${isNamed} and case when ${condition} then ${isUnlocked(lock)} else 1 = 0 end
+      where ${isNamed} and case when ${condition}${isSoon} then ${isUnlocked(lock)} else 1 = 0 end
       returning 1)
-    ${read(sql`when case when 1 = 1${commits} then exists (select 1 from shedlock_acquired) end then 'acquired'`)}`
+    ${slot ? readOutcome(lock, { first: acquired, otherwise }) : readWhetherHeld(lock, acquired)}`
   const insert = sql`
     insert into ${table} (${columns(lock)})
-    select ${lockName}, ${leaseEnd}, ${locked}, ${owner} where ${setting('lock_timeout', '100')}${commits}
+    select ${newRow(lock)} where ${setting('lock_timeout', '100')}${commits}
     on conflict (${name}) do nothing`
   return [
     { answer: 'outcome of a row', statement: update },
@@ -84,8 +75,8 @@ export const postgres: LockDialect = {
   // search path may begin with functions of the same names, as tests use them to stop the clock.
   now: sql`pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')`,
   plus: (time, milliseconds) => sql`${time} + ${milliseconds}::float8 * interval '1 millisecond'`,
-  // Without names, planning a statement is most of its cost, so the statements are short.
-  hasGreatest: true,
+  // Without names, planning a statement is most of its cost.
+  later: (one, other) => sql`greatest(${one}, ${other})`,
   epoch: sql`timestamp '1970-01-01'`,
   // Limits the time, because infinity is not a number, and a `Date` cannot hold the last years of the calendar.
   epochMilliseconds: (time) =>
@@ -98,17 +89,7 @@ export const postgres: LockDialect = {
   inTransactionError: '25P02', // in_failed_sql_transaction
   suspectedTransaction: /^22P02[^]*"open transaction, or /,
 
-  acquire: (dialect, lock) =>
-    acquireIn(lock, (acquired) => readWhetherHeld(lock, acquired), lock.now, takeFree(dialect, lock)),
-  acquireSlot: (dialect, lock) => {
-    const { assignments, condition } = takeBeforeSlot(dialect, lock)
-    const isSoon = sql`not ${isTooFarAhead(dialect, lock)}`
-    const otherwise = sql`case when count(*) > 0 then 'free' end`
-    return acquireIn(lock, (first) => readOutcome(dialect, lock, { first, otherwise }), lock.slot, {
-      assignments,
-      condition: sql`${condition} and ${isSoon}`,
-    })
-  },
+  acquire,
 
   // The commit of an update that may be lost does not wait for the disk or for a replica.
   // https://www.postgresql.org/docs/current/wal-async-commit.html

@@ -17,7 +17,7 @@ export const spanner: LockDialect = {
   text: (parameter) => parameter,
 
   // The read is a request of its own, without locks; every other statement begins and commits a transaction.
-  ...readUpdateInsert,
+  acquire: readUpdateInsert,
 
   // Under REPEATABLE READ a read keeps no other session out, but writes are checked at the commit.
   pin: pinByWrite,

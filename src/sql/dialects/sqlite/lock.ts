@@ -1,6 +1,6 @@
 // The SQL that this dialect sends: test/sql/golden/sqlite.sql
 import type { LockDialect } from '../../dialect'
-import { readHolder, readOutcome, takeBeforeSlot, takeFree, upsert, pinByWrite } from '../../acquire'
+import { readUpsert, pinByWrite } from '../../acquire'
 import { sql } from '../../sql'
 
 export const sqlite: LockDialect = {
@@ -17,23 +17,7 @@ export const sqlite: LockDialect = {
 
   // A write waits for every other writer of the file; a read does not wait. Never begin a transaction with a read, because its
   // write would fail with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
-  acquire: (dialect, lock) => {
-    const { lockName, leaseEnd, now, owner } = lock
-    const values = sql`values (${lockName}, ${leaseEnd}, ${now}, ${owner})`
-    return [
-      { answer: 'refusal', statement: readHolder(dialect, lock) },
-      // Only a held row can stop it.
-      { answer: 'acquired or held', statement: upsert(lock, values, (row) => takeFree(dialect, lock, row)) },
-    ]
-  },
-  acquireSlot: (dialect, lock) => {
-    const { lockName, leaseEnd, slot, owner } = lock
-    const values = sql`values (${lockName}, ${leaseEnd}, ${slot}, ${owner})`
-    return [
-      { answer: 'refusal', statement: readOutcome(dialect, lock) },
-      { answer: 'acquired', statement: upsert(lock, values, (row) => takeBeforeSlot(dialect, lock, row)) },
-    ]
-  },
+  acquire: readUpsert,
 
   // A transaction that has written is the only writer of the file until it ends.
   pin: pinByWrite,
