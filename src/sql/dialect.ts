@@ -71,8 +71,8 @@ export interface TableDialect {
   readonly tableOptions?: string
   /** The collation under which only identical strings are equal, if that is not the default. */
   readonly collation?: string
-  /** What `describe` uses as the schema if none is named. Default: a bound null. */
-  readonly defaultSchema?: Sql
+  /** What the schema is for `describe` if none is named. Default: null. */
+  readonly defaultSchema?: string
   /**
    * Reads the columns of the table as rows of `column_name` and `column_type`; and, if it can, `max_length` in characters,
    * `nullable` (1 or 0), `unique_keys` (how many unique indexes are on this column alone), `on_update` (1: each update of the row
@@ -80,17 +80,17 @@ export interface TableDialect {
    * several). Binds `schema` and `table`. Default, where no catalogue was ever read: each column is selected, and nothing else is
    * known of it.
    */
-  readonly describe?: (schema: Sql, table: Sql) => Sql
+  readonly describe?: Sql
   /**
    * Reads what the table is and what others added to it, as far as it may affect locks: rows of `what`, a key of `OBSTACLES`, and
    * `name`. Binds as `describe` does.
    */
-  readonly obstacles?: (schema: Sql, table: Sql) => Sql
+  readonly obstacles?: Sql
   /**
    * Returns a row if a lock on the whole table, which another session has or waits for, would make a lock statement wait, if the statement
    * itself cannot limit how long. Binds as `describe` does.
    */
-  readonly lockedByOthers?: (schema: Sql, table: Sql) => Sql
+  readonly lockedByOthers?: Sql
   /** Without `describe`: the native codes of errors for a table or a column that does not exist. */
   readonly absent?: readonly string[]
   /** The types with which the lock is correct; with any other, two callers could hold it. */
@@ -117,7 +117,7 @@ export interface TableDialect {
     readonly advice: string
   }
   /** Reads the `engine` of the table, if some engines have no transactions. Binds as `describe` does. */
-  readonly engineOf?: (schema: Sql, table: Sql) => Sql
+  readonly engineOf?: Sql
   /** Reads whether this session has a transaction open that has locked a row: `is_open`. */
   readonly isInTransaction?: Sql
   /** Does nothing, but fails in a transaction, without ending it: for servers of which that cannot be read. */

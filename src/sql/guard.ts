@@ -12,10 +12,10 @@ import { Attempt } from './calls'
 import { MOVED_CLOCK, unfitError } from './database-errors'
 import { LockRow } from './lock-row'
 import type { LockTable } from './lock-table'
-import { title } from './names'
+import { title, valuesOf } from './names'
 import { COLUMN, readNumber } from './results'
 import { DriverError, type SqlClient } from './session'
-import { parameter, type LockValues, type Sql } from './sql'
+import type { LockValues } from './sql'
 
 /**
  * Returns the row behind a lock, which a guard has to pin; `undefined` in unit tests, for a lock in memory that is still held.
@@ -159,9 +159,8 @@ const withRowLocks = new WeakSet<LockTable>()
 async function expectRowLocks(attempt: Attempt, table: LockTable): Promise<void> {
   const { engineOf } = table.dialect.table
   if (!engineOf || withRowLocks.has(table)) return
-  const { schema = null, names } = table.sql
-  const statement: Sql = engineOf(parameter('schema'), parameter('table'))
-  const rows = await attempt.query(statement, { schema, table: names.tableName })
+  const { names } = table.sql
+  const rows = await attempt.query(engineOf, valuesOf(table.sql))
   const other = rows.find(({ engine }) => engine !== null && engine !== 'InnoDB')
   if (other)
     throw new LockError(

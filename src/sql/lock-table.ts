@@ -4,9 +4,9 @@ import { databaseError, IN_TRANSACTION, unchangedError, unfitError } from './dat
 import { LostRace } from './failures'
 import { stateOf, type ClientState } from './client-state'
 import type { Dialect } from './dialect'
-import type { TableSql } from './names'
+import { valuesOf, type TableSql } from './names'
 import { DriverError, type SqlClient, type SqlRow } from './session'
-import { parameter, render, type LockValues } from './sql'
+import { render, type LockValues } from './sql'
 import { lockStatements, type LockStatements } from './statements'
 
 /** After so many writes without effect, something in the database prevents them. */
@@ -26,15 +26,17 @@ export interface FoundTable {
   readonly problem?: LockError | undefined
 }
 
-/** All that a lock needs to know about its table besides its name. Handed in: locking does not depend on the rest of `sql/table`. */
-export interface TableCheck {
-  /** Whether the session decides in which schema an unnamed one is, so that the table has to be found. */
-  readonly dependsOnSession: boolean
-  /** Finds the table, and compares its columns with what the lock needs. @param cause of the problem */
-  readonly find: (attempt: Attempt, table: TableSql, cause: unknown) => Promise<FoundTable>
-  /** The native codes of errors for a missing privilege. */
-  readonly denied: readonly string[]
-}
+/**
+ * Finds the table, and compares its columns with what the lock needs. Handed in: locking does not depend on the rest of `sql/table`.
+ *
+ * @param cause of the problem
+ */
+export type FindTable = (
+  attempt: Attempt,
+  dialect: Dialect,
+  table: TableSql,
+  cause: unknown,
+) => Promise<FoundTable>
 
 /**
  * One lock table in its database: finds it, sends its statements, and checks that it has the right columns. A session may have
@@ -62,7 +64,7 @@ export class LockTable implements Database {
     readonly client: SqlClient,
     readonly dialect: Dialect,
     private readonly named: TableSql,
-    private readonly check: TableCheck,
+    private readonly find: FindTable,
     readonly timeLimit: number,
     readonly ownConnections: number,
   ) {
@@ -73,9 +75,10 @@ export class LockTable implements Database {
     this.statements = lockStatements(dialect, named)
   }
 
-  /** If a schema is named, or the database has no current one, the name means one table. */
+  /** Unless a schema is named, or the database has no current one, the session decides which table the name means. */
   get #unchecked() {
-    return this.named.schema === undefined && this.check.dependsOnSession ? 'nothing' : 'found'
+    const { describe, schema } = this.dialect.table
+    return this.named.schema === undefined && describe && schema ? 'nothing' : 'found'
   }
 
   /**
@@ -98,7 +101,7 @@ export class LockTable implements Database {
       if (!(error instanceof DriverError)) throw error
       if (error.code !== undefined && error.code === this.dialect.inTransactionError)
         throw unfitError(IN_TRANSACTION, lockName, error.cause)
-      const isDenied = this.check.denied.includes(error.code ?? '')
+      const isDenied = this.dialect.table.denied.includes(error.code ?? '')
       if (needs === 'nothing') throw databaseError(error, call, isDenied ? CREATE : '')
       // The table may be the cause of the server's error, so check it again.
       this.#known = this.#unchecked
@@ -131,7 +134,7 @@ export class LockTable implements Database {
 
   async #find(attempt: Attempt, cause: unknown): Promise<LockError | undefined> {
     const before = this.sql
-    const { sql = this.named, problem } = await this.check.find(attempt, before, cause)
+    const { sql = this.named, problem } = await this.find(attempt, this.dialect, before, cause)
     // Another call was faster, and its session found another table.
     if (this.sql !== before && this.sql.schema !== sql.schema) return this.#find(attempt, cause)
     if (this.sql.schema !== sql.schema) {
@@ -144,10 +147,10 @@ export class LockTable implements Database {
   }
 
   async isLockedByOthers(attempt: Attempt): Promise<boolean> {
-    const { schema = null, names } = this.sql
-    const statement = this.dialect.table.lockedByOthers?.(parameter('schema'), parameter('table'))
-    if (!statement) return false
-    return (await attempt.query(statement, { schema, table: names.tableName })).length > 0
+    const { lockedByOthers } = this.dialect.table
+    return (
+      lockedByOthers !== undefined && (await attempt.query(lockedByOthers, valuesOf(this.sql))).length > 0
+    )
   }
 
   /**

@@ -5,10 +5,11 @@ import {
   type LockError,
   type OptionParsers,
 } from '../core/internal'
-import { raw, sql, type Sql } from './sql'
+import { raw, sql, type LockValues, type Sql } from './sql'
 
-/** The roles of the lock table's four columns. */
-export type LockColumn = 'name' | 'lockUntil' | 'lockedAt' | 'lockedBy'
+/** The roles of the lock table's four columns, in the order of the table. */
+export const COLUMNS = ['name', 'lockUntil', 'lockedAt', 'lockedBy'] as const
+export type LockColumn = (typeof COLUMNS)[number]
 
 /** The names of the columns. */
 export type LockColumnNames = Readonly<Record<LockColumn, string>>
@@ -56,10 +57,8 @@ export interface Identifiers {
   readonly upperCaseNames?: true
 }
 
-interface NamedIdentifiers extends Identifiers {
-  /** The database, for messages. */
-  readonly name: string
-}
+/** With the name of the database, for messages. */
+type NamedIdentifiers = Identifiers & { readonly name: string }
 
 /** The parsers of `LockTableOptions` that do not depend on the database. */
 export const TABLE_OPTIONS = {
@@ -69,23 +68,13 @@ export const TABLE_OPTIONS = {
 } satisfies OptionParsers<LockTableOptions>
 
 function perColumn<Value>(value: (column: LockColumn) => Value): Readonly<Record<LockColumn, Value>> {
-  return {
-    name: value('name'),
-    lockUntil: value('lockUntil'),
-    lockedAt: value('lockedAt'),
-    lockedBy: value('lockedBy'),
-  }
+  const entries = COLUMNS.map((column) => [column, value(column)] as const)
+  return Object.fromEntries(entries) as Record<LockColumn, Value>
 }
 
-function parseColumnNames(columnNames: Partial<LockColumnNames>): Partial<LockColumnNames> {
-  parseOptions(
-    columnNames,
-    perColumn(() => aString),
-    'columnNames',
-    undefined,
-    'columnNames',
-  )
-  return columnNames
+function parseColumnNames(columnNames: Partial<LockColumnNames>, option: string): Partial<LockColumnNames> {
+  const parsers = perColumn(() => aString)
+  return parseOptions(columnNames, parsers, option, undefined, option) as Partial<LockColumnNames>
 }
 
 const DEFAULT_COLUMNS: LockColumnNames = {
@@ -98,13 +87,12 @@ const DEFAULT_COLUMNS: LockColumnNames = {
 /**
  * Fills in the defaults.
  *
- * @throws LockError `INVALID_CONFIGURATION` for an unknown column, or a name that is empty or used twice
+ * @throws LockError `INVALID_CONFIGURATION` for a name that is empty or used twice
  */
 export function lockTableNames(
   { schema, tableName, columnNames = {} }: LockTableOptions = {},
   identifiers?: Pick<Identifiers, 'upperCaseNames'>,
 ): LockTableNames {
-  parseColumnNames(columnNames)
   const inItsCase = (name: string): string => (identifiers?.upperCaseNames ? name.toUpperCase() : name)
   const columns = perColumn((column) => columnNames[column] ?? inItsCase(DEFAULT_COLUMNS[column]))
   for (const [what, name] of Object.entries({ schema, tableName, ...columns }))
@@ -137,6 +125,11 @@ export function tableSql(identifiers: NamedIdentifiers, options: LockTableOption
     table: names.schema === undefined ? table : sql`${quote(names.schema, 'schema')}.${table}`,
     ...perColumn((column) => quote(names.columnNames[column], `columnNames.${column}`)),
   }
+}
+
+/** Returns the values of a statement about the table. */
+export function valuesOf({ schema, names }: TableSql): LockValues {
+  return { schema: schema ?? null, table: names.tableName }
 }
 
 /** Returns the table in the schema in which it was found, unless one is named. On MySQL and MariaDB that is its database. */

@@ -21,7 +21,7 @@ import { LockTable } from './lock-table'
 import { parseLockedBy, defaultLockedBy, newOwner } from './owner'
 import { type LockTableOptions, TABLE_OPTIONS, tableSql, title } from './names'
 import type { SqlClient } from './session'
-import { tableCheck } from './table/check'
+import { findTable } from './table/check'
 import { TableOperations } from './table/operations'
 
 /** Options of every lock provider that keeps its locks in a table. */
@@ -158,7 +158,7 @@ export class SqlLockProvider extends LockProvider {
       client,
       known,
       table,
-      tableCheck(known),
+      findTable,
       Math.min(timeLimit, LONGEST_TIMEOUT),
       ownConnections,
     )

@@ -37,6 +37,10 @@ export function parameter(name: keyof LockValues): Sql {
   return { pieces: ['', ''], parameters: [name] }
 }
 
+/** The schema of the table that a statement is about, or null if none is named, and its name. */
+export const SCHEMA = parameter('schema')
+export const TABLE = parameter('table')
+
 /** Inserts SQL as it is: quoted identifiers, and what a dialect writes itself. */
 export function raw(text: string): Sql {
   return { pieces: [text], parameters: [] }

@@ -1,12 +1,12 @@
 import { LockError } from '../../core/internal'
 import type { Dialect } from '../dialect'
 import { checkColumn } from '../database-errors'
-import { parameter, sql } from '../sql'
+import { sql } from '../sql'
 import type { Attempt } from '../calls'
-import type { FoundTable, TableCheck } from '../lock-table'
+import type { FoundTable } from '../lock-table'
 import { DriverError, type SqlRow } from '../session'
-import { COLUMNS, columnType, LENGTHS, tableDefinition } from './definition'
-import { foundIn, type LockColumn, type TableSql, title } from '../names'
+import { columnType, LENGTHS, tableDefinition } from './definition'
+import { COLUMNS, foundIn, type LockColumn, type TableSql, title, valuesOf } from '../names'
 
 /** One thing that is wrong with a lock table, as `provider.table.check()` returns it. */
 export interface TableFinding {
@@ -59,30 +59,25 @@ const FATAL: readonly TableFinding['code'][] = [
   'KEY_MISSING',
 ]
 
-/** What reads from the table's database. */
-type Reader = Pick<Attempt, 'query' | 'lockName' | 'ownSchema'>
-
 /** Reads the columns of the table that it can; none if there is no such table. */
 export async function describeTable(
-  reader: Reader,
+  attempt: Attempt,
   { table: { describe, defaultSchema, absent = [] } }: Dialect,
   table: TableSql,
 ): Promise<readonly SqlRow[]> {
-  const { schema = reader.ownSchema, names } = table
   if (!describe) {
     const found: SqlRow[] = []
     for (const column of COLUMNS)
       try {
-        await reader.query(sql`select ${table[column]} from ${table.table} where 1 = 0`, {})
-        found.push({ column_name: names.columnNames[column] })
+        await attempt.query(sql`select ${table[column]} from ${table.table} where 1 = 0`, {})
+        found.push({ column_name: table.names.columnNames[column] })
       } catch (error) {
         if (!(error instanceof DriverError) || !absent.includes(error.code ?? '')) throw error
       }
     return found
   }
-  const where = schema === undefined ? defaultSchema : undefined
-  const statement = describe(where ?? parameter('schema'), parameter('table'))
-  const rows = await reader.query(statement, { schema: schema ?? null, table: names.tableName })
+  const schema = table.schema ?? attempt.ownSchema ?? defaultSchema
+  const rows = await attempt.query(describe, valuesOf({ ...table, schema }))
   checkColumn('column_name', rows)
   return rows
 }
@@ -101,28 +96,30 @@ const OBSTACLES: Readonly<
 }
 
 /** Finds what the privileges do not show: what the table is, and what others added to it. */
-export async function obstacles(reader: Reader, dialect: Dialect, table: TableSql): Promise<TableFinding[]> {
-  const statement = dialect.table.obstacles?.(parameter('schema'), parameter('table'))
-  if (!statement) return []
-  const { names, schema = null } = table
-  const rows = await reader.query(statement, { schema, table: names.tableName })
+export async function obstacles(
+  attempt: Attempt,
+  dialect: Dialect,
+  table: TableSql,
+): Promise<TableFinding[]> {
+  const statement = dialect.table.obstacles
+  const rows = statement ? await attempt.query(statement, valuesOf(table)) : []
   return rows.flatMap(({ what, name }) => {
     const known = OBSTACLES[String(what)]
     if (!known) return []
     const [code, severity, is, cure] = known
-    return [finding(code, severity, `Table '${title(names)}' ${is} (${String(name)}) – ${cure}.`)]
+    return [finding(code, severity, `Table '${title(table.names)}' ${is} (${String(name)}) – ${cure}.`)]
   })
 }
 
 /** Finds the table, and compares its columns with what the lock needs. @param cause of the problem */
 export async function findTable(
-  reader: Reader,
+  attempt: Attempt,
   dialect: Dialect,
   table: TableSql,
   cause?: unknown,
 ): Promise<FoundTable> {
-  const { lockName } = reader
-  const described = await describeTable(reader, dialect, table)
+  const { lockName } = attempt
+  const described = await describeTable(attempt, dialect, table)
   const [column] = described
   const found = column && foundIn(dialect, table, column['table_schema'])
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
@@ -130,13 +127,6 @@ export async function findTable(
   if (!fatal) return { sql: found }
   const code = fatal.code === 'TABLE_MISSING' ? 'TABLE_MISSING' : 'TABLE_MISMATCH'
   return { sql: found, problem: new LockError(code, fatal.message, { lockName, cause }) }
-}
-
-/** Returns the check of a table before its first lock. */
-export function tableCheck(dialect: Dialect): TableCheck {
-  const { schema, denied, describe } = dialect.table
-  const find: TableCheck['find'] = (attempt, table, cause) => findTable(attempt, dialect, table, cause)
-  return { dependsOnSession: describe !== undefined && schema !== undefined, find, denied }
 }
 
 /** Returns all findings about the described columns, worst first. */

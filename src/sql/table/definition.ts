@@ -1,9 +1,7 @@
 import type { Dialect } from '../dialect'
 import { render } from '../sql'
-import { tableSql, type LockColumn, type LockTableOptions } from '../names'
+import { COLUMNS, tableSql, type LockColumn, type LockTableOptions } from '../names'
 
-/** The columns, in the order of the table. */
-export const COLUMNS = ['name', 'lockUntil', 'lockedAt', 'lockedBy'] as const
 /** How many characters the string columns hold; the other columns are for times. */
 export const LENGTHS: Readonly<Partial<Record<LockColumn, number>>> = { name: 64, lockedBy: 255 }
 /** Returns the type of a column in a new table. No column may be null. */

@@ -19,11 +19,7 @@ export interface Place {
 }
 
 /** Reads the place from the database, because it may depend on a search path, a default or a pooler. */
-export async function readPlace(
-  attempt: Pick<Attempt, 'query' | 'ownSchema'>,
-  dialect: Dialect,
-  table: TableSql,
-): Promise<Place> {
+export async function readPlace(attempt: Attempt, dialect: Dialect, table: TableSql): Promise<Place> {
   const { database = NOTHING, schema = NOTHING } = dialect.table
   const { names } = table
   const location = sql`select ${database} as place_database, ${schema} as place_schema ${dialect.from ?? raw('')}`

@@ -44,10 +44,10 @@ export function modelDialect(shape: Shape): Dialect & Behaviour {
         : pinByRead((lock) => sql`select 1 from ${lock.table} where ${lock.isOwnHeld} for share`),
     table: {
       ...table,
-      describe: () => DESCRIBE,
+      describe: DESCRIBE,
       types: { text: /^/, time: /^/ },
       // Nobody locks the whole table here.
-      ...(lockedByOthers && { lockedByOthers: () => sql`select 1 where 1 = 0` }),
+      ...(lockedByOthers && { lockedByOthers: sql`select 1 where 1 = 0` }),
     },
     clockOfStatement: shape === 'mysql' || shape === 'oracle',
   }

@@ -1,4 +1,4 @@
-import { raw, sql, type Sql } from '../../sql'
+import { raw, SCHEMA, sql, TABLE, type Sql } from '../../sql'
 import { FEW_CONNECTIONS, type TableDialect } from '../../dialect'
 
 /** The user of this connection, as `grant … to` expects it, and as the server lists privileges. */
@@ -6,6 +6,10 @@ const GRANTEE = sql`concat(quote(substring_index(current_user(), '@', 1)), '@', 
 
 /** Text of a catalogue, whose binary collations some clients mistake for bytes. */
 const text = (column: string): Sql => sql`convert(${raw(column)} using utf8mb4)`
+
+/** Matches the table in these columns of a catalogue. */
+const here = (schema: string, table: string): Sql =>
+  sql`${raw(schema)} = coalesce(${SCHEMA}, database()) and ${raw(table)} = ${TABLE}`
 
 /** MySQL and MariaDB. */
 export const mysqlTable: TableDialect = {
@@ -18,30 +22,24 @@ export const mysqlTable: TableDialect = {
   collation: 'utf8mb4_bin',
   createSchema: (schema) => `create schema if not exists ${schema}`,
 
-  describe: (schema, table) => {
-    const here = (alias: string): Sql =>
-      sql`${raw(alias)}.table_schema = coalesce(${schema}, database()) and ${raw(alias)}.table_name = ${table}`
-    return sql`
+  describe: sql`
     select ${text('c.column_name')} as column_name, ${text('c.column_type')} as column_type, c.character_maximum_length as max_length,
       case c.is_nullable when _utf8mb4'YES' then 1 else 0 end as nullable,
       ${text('c.table_schema')} as table_schema, c.extra like _utf8mb4'%on update%' as on_update,
       (select count(*) from information_schema.statistics s
-        where ${here('s')} and s.non_unique = 0 and s.sub_part is null and s.column_name = c.column_name
+        where ${here('s.table_schema', 's.table_name')} and s.non_unique = 0 and s.sub_part is null and s.column_name = c.column_name
           and not exists (
             select 1 from information_schema.statistics o
-            where ${here('o')} and o.index_name = s.index_name and o.seq_in_index > 1)) as unique_keys
+            where ${here('o.table_schema', 'o.table_name')} and o.index_name = s.index_name and o.seq_in_index > 1)) as unique_keys
     from information_schema.columns c
-    where ${here('c')}`
-  },
-  obstacles: (schema, table) => {
-    const here = (prefix: string): Sql =>
-      sql`${raw(prefix)}_schema = coalesce(${schema}, database()) and ${raw(prefix)}_${raw(prefix === 'event_object' ? 'table' : 'name')} = ${table}`
-    return sql`
+    where ${here('c.table_schema', 'c.table_name')}`,
+  obstacles: sql`
     select case when table_type like '%VIEW' then 'view' when table_type like 'TEMP%' then 'temporary' else 'engine' end as what,
       ${text('coalesce(engine, table_name)')} as name
-    from information_schema.tables where ${here('table')} and (table_type not in ('BASE TABLE', 'SYSTEM VERSIONED') or engine <> 'InnoDB')
-    union all select 'trigger', ${text('trigger_name')} from information_schema.triggers where ${here('event_object')}`
-  },
+    from information_schema.tables
+    where ${here('table_schema', 'table_name')} and (table_type not in ('BASE TABLE', 'SYSTEM VERSIONED') or engine <> 'InnoDB')
+    union all select 'trigger', ${text('trigger_name')}
+    from information_schema.triggers where ${here('event_object_schema', 'event_object_table')}`,
   // Not BINARY, which is padded with zero bytes, and then differs from the name. Without fractions, rounding could shorten the lease
   // by up to half a second. Tables of Java services have TIMESTAMP.
   types: { text: /^(var)?char|^varbinary|text/, time: /^(datetime|timestamp)\([3-6]\)/ },
@@ -54,9 +52,7 @@ export const mysqlTable: TableDialect = {
   grantee: GRANTEE,
   // ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR
   denied: ['1044', '1142', '1143'],
-  engineOf: (schema, table) => sql`
-    select ${text('engine')} as engine from information_schema.tables
-    where table_schema = coalesce(${schema}, database()) and table_name = ${table}`,
+  engineOf: sql`select ${text('engine')} as engine from information_schema.tables where ${here('table_schema', 'table_name')}`,
   isInTransaction: sql`select coalesce(/*M! @@in_transaction + 0, */ -1) as is_open`,
   // Without SESSION it is for the next transaction, so it fails in this one (1568); the value is what it is already.
   failsInTransaction: sql`set @@transaction_isolation = @@session.transaction_isolation`,

@@ -1,4 +1,4 @@
-import { sql, type Sql } from '../../sql'
+import { SCHEMA, sql, TABLE } from '../../sql'
 import { FEW_CONNECTIONS, type TableDialect } from '../../dialect'
 
 /**
@@ -12,12 +12,16 @@ const OWN_PATH = sql`(
     where name = 'search_path') shedlock_path`
 
 /** Finds the table: an unnamed schema is the first one of that path that has such a table. */
-const ownTable = (schema: Sql, table: Sql): Sql => sql`(
-    select to_regclass(quote_ident(shedlock_schemas.schema) || '.' || quote_ident(${table}::text)) as shedlock_oid
-    from (select ${schema}::text as schema, 0 as position where ${schema}::text is not null
-      union all select schema, position from ${OWN_PATH} where ${schema}::text is null) shedlock_schemas
-    where to_regclass(quote_ident(shedlock_schemas.schema) || '.' || quote_ident(${table}::text)) is not null
+const OWN_TABLE = sql`(
+    select to_regclass(quote_ident(shedlock_schemas.schema) || '.' || quote_ident(${TABLE}::text)) as shedlock_oid
+    from (select ${SCHEMA}::text as schema, 0 as position where ${SCHEMA}::text is not null
+      union all select schema, position from ${OWN_PATH} where ${SCHEMA}::text is null) shedlock_schemas
+    where to_regclass(quote_ident(shedlock_schemas.schema) || '.' || quote_ident(${TABLE}::text)) is not null
     order by position limit 1)`
+
+/** Finds the table under the search path of the session. */
+const REGCLASS = sql`to_regclass(
+    case when ${SCHEMA}::text is null then '' else quote_ident(${SCHEMA}::text) || '.' end || quote_ident(${TABLE}::text))`
 
 export const postgresTable: TableDialect = {
   conditional: true,
@@ -40,7 +44,7 @@ export const postgresTable: TableDialect = {
 
   // An index whose collation is not the column's may ignore case. Collations 100, 950 and 951, which are "default", "C" and "POSIX",
   // never do: https://github.com/postgres/postgres/blob/REL_15_STABLE/src/include/catalog/pg_collation.dat
-  describe: (schema, table) => sql`
+  describe: sql`
     select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type,
       nullif(a.atttypmod, -1) - 4 as max_length, case when a.attnotnull then 0 else 1 end as nullable,
       (select count(*) from pg_catalog.pg_index i
@@ -49,16 +53,16 @@ export const postgresTable: TableDialect = {
           and i.indcollation[0] in (a.attcollation, 100, 950, 951))::int as unique_keys, n.nspname::text as table_schema
     from pg_catalog.pg_attribute a
       join pg_catalog.pg_class c on c.oid = a.attrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where a.attrelid = ${ownTable(schema, table)}
+    where a.attrelid = ${OWN_TABLE}
       and a.attnum > 0 and not a.attisdropped`,
   // With what conflicts the lock of an update: https://www.postgresql.org/docs/current/explicit-locking.html#LOCKING-TABLES
-  lockedByOthers: (schema, table) => sql`
+  lockedByOthers: sql`
     select 1 as shedlock_one from pg_catalog.pg_locks
-    where relation = ${regclass(schema, table)} and pid <> pg_catalog.pg_backend_pid()
+    where relation = ${REGCLASS} and pid <> pg_catalog.pg_backend_pid()
       and database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
       and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')`,
-  obstacles: (schema, table) => sql`
-    with shedlock_class as (select oid, relname, relkind, relpersistence from pg_catalog.pg_class where oid = ${regclass(schema, table)})
+  obstacles: sql`
+    with shedlock_class as (select oid, relname, relkind, relpersistence from pg_catalog.pg_class where oid = ${REGCLASS})
     select case relkind when 'v' then 'view' when 'm' then 'view' end as what, relname::text as name
     from shedlock_class where relkind in ('v', 'm')
     union all select case relpersistence when 'u' then 'unlogged' else 'temporary' end, relname::text
@@ -119,10 +123,4 @@ export const postgresTable: TableDialect = {
       fix: (grantee) => `alter role ${grantee} set synchronous_commit = on`,
     },
   ],
-}
-
-/** Finds the table under the search path of the session. */
-function regclass(schema: Sql, table: Sql): Sql {
-  return sql`to_regclass(
-    case when ${schema}::text is null then '' else quote_ident(${schema}::text) || '.' end || quote_ident(${table}::text))`
 }

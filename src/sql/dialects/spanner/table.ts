@@ -1,4 +1,4 @@
-import { sql } from '../../sql'
+import { SCHEMA, sql, TABLE } from '../../sql'
 import type { TableDialect } from '../../dialect'
 
 export const spannerTable: TableDialect = {
@@ -7,12 +7,12 @@ export const spannerTable: TableDialect = {
   time: 'timestamp',
   primaryKeyAfterColumns: true,
 
-  // Not bound, because TypeORM sends values without types, and a null without a type is refused.
-  defaultSchema: sql`''`,
+  // TypeORM sends values without types, and a null without a type is refused.
+  defaultSchema: '',
 
   // In upper case, because TypeORM opens a transaction unless a statement begins with SELECT, and inside a transaction this one
   // is refused.
-  describe: (schema, table) => sql`
+  describe: sql`
   SELECT c.column_name as column_name, c.spanner_type as column_type,
     safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
     case c.is_nullable when 'YES' then 1 else 0 end as nullable,
@@ -27,7 +27,7 @@ export const spannerTable: TableDialect = {
           where o.table_schema = i.table_schema and o.table_name = i.table_name and o.index_name = i.index_name
             and o.ordinal_position > 1)) as unique_keys
   from information_schema.columns c
-  where c.table_schema = ${schema} and c.table_name = ${table}`,
+  where c.table_schema = ${SCHEMA} and c.table_name = ${TABLE}`,
   types: { text: /^STRING\(/, time: /^TIMESTAMP$/ },
 
   // PERMISSION_DENIED is left out: IAM decides who may write, so there is no SQL to suggest.

@@ -1,20 +1,19 @@
-import { sql } from '../../sql'
+import { SCHEMA, sql, TABLE } from '../../sql'
 import type { TableDialect } from '../../dialect'
+
+const WHERE = sql`coalesce(${SCHEMA}, 'main')`
 
 export const sqliteTable: TableDialect = {
   conditional: true,
   text: (length) => `varchar(${length})`,
   time: 'datetime(3)',
 
-  describe: (schema, table) => {
-    const where = sql`coalesce(${schema}, 'main')`
-    return sql`
+  describe: sql`
     select c.name as column_name, c.type as column_type, c."notnull" = 0 as nullable,
-      (select count(*) from pragma_index_list(${table}, ${where}) l
+      (select count(*) from pragma_index_list(${TABLE}, ${WHERE}) l
         where l."unique" and not l.partial
-          and (select case count(*) when 1 then max(i.name) end from pragma_index_info(l.name, ${where}) i) = c.name) as unique_keys
-    from pragma_table_info(${table}, ${where}) c`
-  },
+          and (select case count(*) when 1 then max(i.name) end from pragma_index_info(l.name, ${WHERE}) i) = c.name) as unique_keys
+    from pragma_table_info(${TABLE}, ${WHERE}) c`,
   types: { text: /^/, time: /^/ },
 
   database: sql`(select file from pragma_database_list where name = 'main')`,
