@@ -6,8 +6,6 @@ import {
   type MeterProvider,
 } from '@opentelemetry/api'
 import {
-  anArray,
-  parseLockName,
   parseOptions,
   type LockingTaskExecutorListener,
   type Skip,
@@ -25,7 +23,6 @@ const OPTIONS = {
   meterProvider: (value: Partial<MeterProvider> | null, option: string) => {
     if (typeof value?.getMeter !== 'function') throw optionError(option, 'a meter provider of OpenTelemetry')
   },
-  lockNames: (names: readonly string[], option: string) => anArray(names, option).map(parseLockName),
   lockProvider: (value: { readonly table?: { readonly list?: unknown } } | null, option: string) => {
     if (typeof value?.table?.list !== 'function')
       throw optionError(option, 'a lock provider with table.list(), such as that of TypeORM or Prisma')
@@ -63,9 +60,10 @@ export function openTelemetryListener(
   options: {
     /** The meter provider. Default: the global one, even if it is registered later. */
     readonly meterProvider?: MeterProvider | undefined
-    /** The locks whose counters start at 0 at once, so that a dashboard also shows jobs that have never run. Default: none. */
-    readonly lockNames?: readonly string[] | undefined
-    /** When jobs are due, for `shedlock.lock.missed`: `{ report: { due: cron } }`, as for the lock page. Default: no such metric. */
+    /**
+     * The jobs by the names of their locks, as for the lock page: `{ report: { due: cron }, import: {} }`. Their counters start at 0 at
+     * once, so that a dashboard also shows jobs that have never run; those with `due` have `shedlock.lock.missed`. Default: none.
+     */
     readonly jobs?: Readonly<Record<string, Job>> | undefined
     /**
      * The lock provider for `shedlock.lock.age` and `shedlock.lock.missed`, whose table is read each time metrics are collected, so shut the
@@ -91,7 +89,7 @@ export function openTelemetryListener(
   } = {},
 ): LockingTaskExecutorListener {
   const { jobs = new Map<string, KnownJob>() } = parseOptions(options, OPTIONS, 'OpenTelemetry options')
-  const { meterProvider, lockNames = [], lockProvider } = options
+  const { meterProvider, lockProvider } = options
 
   let source: MeterProvider | undefined
   let current: Instruments | undefined
@@ -114,6 +112,7 @@ export function openTelemetryListener(
           if (lock.lockedAt.getTime() > NEVER_ACQUIRED)
             result.observe(age, (lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, attributesOf(lock))
         for (const [name, job] of jobs) {
+          if (!job.due) continue
           const lock = locks.get(name)
           const now = lock?.now.getTime() ?? time.wall()
           result.observe(missed, (now - (missedAt(job, lock) ?? now)) / 1_000, attributesOf({ name }))
@@ -121,7 +120,7 @@ export function openTelemetryListener(
       }
       meter.addBatchObservableCallback(observe, [age, missed])
     }
-    for (const name of lockNames) {
+    for (const name of jobs.keys()) {
       for (const counter of ['attempts', 'acquired', 'extended', 'lost', 'active'] as const)
         current[counter].add(0, attributesOf({ name }))
       current.notAcquired.add(0, attributesOf({ name, reason: 'held' }))

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const lock = { name: 'job', held: true, lockedAt: now, lockUntil: now, now }
   const lockProvider = { table: { list: () => Promise.resolve([lock]) } }
   const jobs = { job: { due: () => now } }
-  const listener = openTelemetryListener({ meterProvider, lockNames: ['job'], lockProvider, jobs })
+  const listener = openTelemetryListener({ meterProvider, lockProvider, jobs })
   const configuration = { name: 'job', lockAtMostFor: 1, lockAtLeastFor: 0 }
   const failure = { name: 'job', configuration, error: new Error('x') }
   listener.onLockFailed?.(failure)

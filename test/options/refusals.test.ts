@@ -119,7 +119,6 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
 /** A value that is wrong for every option but these, by the name of the option. */
 const WRONG = ['wrong']
 const wrong: Readonly<Record<string, unknown>> = {
-  lockNames: [7],
   hosts: [7],
   except: [7],
   // What they contain is Nest's to check.
