@@ -92,8 +92,8 @@ export class Timeline {
 
 /** Prints a text wrapped between words, with a prefix on its first line. */
 export function paragraph(begin: string, text: string, style: Style = 'reset'): void {
-  for (const [index, line] of wrap(text, width() - begin.length - 1).entries())
-    console.log(styleText(style, (index === 0 ? begin : ' '.repeat(begin.length)) + line))
+  const lines = wrap(text, width() - begin.length - 1).replaceAll('\n', `\n${' '.repeat(begin.length)}`)
+  console.log(styleText(style, begin + lines))
 }
 
 function width(): number {

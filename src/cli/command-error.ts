@@ -42,17 +42,18 @@ export function databaseFailure(message: string): CommandError {
   return new CommandError(ExitCode.database, message)
 }
 
-/** The database may still be starting. */
-export class NotConnected extends CommandError {}
-
-/** @param isFile whether the database is a file of SQLite, which has no server */
-export function notConnected(why: string, isFile: boolean): NotConnected {
+/**
+ * The same error as a lock's, because the database may still be starting.
+ *
+ * @param isFile whether the database is a file of SQLite, which has no server
+ */
+export function notConnected(why: string, isFile: boolean): LockError {
   const advice = isFile
     ? 'check whether the path is that of a database, and whether this user may open it'
     : /\b(ssl|tls)\b|certificate|secure connection/i.test(why)
       ? 'check which TLS the server has, and which the parameters of the URL or the DataSource ask for'
       : 'check whether the server runs, and its address, user, password and database'
-  return new NotConnected(ExitCode.database, `The connection to the database failed: ${why} – ${advice}.`)
+  return new LockError('DATABASE_ERROR', `The connection to the database failed: ${why} – ${advice}.`)
 }
 
 export function exitCodeOf(error: unknown): ExitCode {

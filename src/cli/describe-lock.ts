@@ -1,22 +1,22 @@
+import { styleText } from 'node:util'
 import { formatDuration } from '../core/internal'
 import {
   displayedOwner,
   foreignClock,
-  isHeldForEver,
   isTrouble,
   JOB_STATES,
   jobView,
   printable,
-  readableOwner,
   troubleFirst,
   wasAcquired,
   type JobView,
   type LockRecord,
+  type Place,
   type SqlLockProvider,
 } from '../sql/internal'
 import { refusal } from './command-error'
-import { labelled, type Cell } from './layout'
-import { COMMAND } from './output'
+import { labelled } from './layout'
+import { COMMAND, print, printJson } from './output'
 
 /** @throws CommandError if the table has no such lock */
 export async function existingLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
@@ -28,12 +28,19 @@ export async function existingLock(provider: SqlLockProvider, name: string): Pro
   return lock
 }
 
-const STYLES = { running: 'cyan', paused: 'yellow', idle: 'gray' } as const
+/** Of the states that need no person. */
+const COLOURS = { running: 'cyan', paused: 'yellow', idle: 'gray' } as const
+
+/** @param place its table, for JSON */
+export function show(lock: LockRecord, json = false, place?: Place): void {
+  if (json) printJson({ ...forJson(jobView(lock.name, lock)), place })
+  else print(details(lock))
+}
 
 /** One line for each job, trouble first. */
 export function lines(jobs: readonly JobView[]): string {
   const sorted = [...jobs].sort(troubleFirst)
-  return labelled(sorted.map((job) => [printable(job.name), [sentence(job), styleOf(job)]]))
+  return labelled(sorted.map((job) => [printable(job.name), coloured(job, sentence(job))]))
 }
 
 /** The lines, what to do next in each state that needs a person, and a last line. */
@@ -49,27 +56,25 @@ export function sentence(job: JobView): string {
   return `${job.state}${reason && `${reason.startsWith('for ') ? ' ' : ', '}${reason}`}${who && ` (${who})`}`
 }
 
-export function details(lock: LockRecord): string {
+function details(lock: LockRecord): string {
   const job = jobView(lock.name, lock)
   const { next, never } = JOB_STATES[job.state]
   const { duration } = lock.lastRun ?? {}
-  const rows: readonly (readonly [Cell, Cell])[] = [
-    ['name', printable(lock.name)],
-    ['state', [`${job.state}${why(job) && `, ${why(job)}`}`, styleOf(job)]],
-    ['next', next],
-    ['never', never],
-    ['took', duration === undefined ? '' : formatDuration(duration)],
-    ['owner', owner(job)],
-    ['locked at', wasAcquired(lock) ? at(lock.lockedAt, lock.now) : 'never'],
-    ['lock until', at(lock.lockUntil, lock.now)],
-    [
-      ['warning', 'red'],
+  const rows = {
+    name: printable(lock.name),
+    state: coloured(job, `${job.state}${why(job) && `, ${why(job)}`}`),
+    next,
+    never,
+    took: duration === undefined ? '' : formatDuration(duration),
+    owner: owner(job),
+    'locked at': wasAcquired(lock) ? at(lock.lockedAt, lock.now) : 'never',
+    'lock until': at(lock.lockUntil, lock.now),
+    [styleText('red', 'warning')]:
       foreignClock(lock) > 0
         ? `another clock or time zone wrote locked at, or a clock was set back – run ${COMMAND} doctor`
         : '',
-    ],
-  ]
-  return labelled(rows.filter(([, value]) => value !== ''))
+  }
+  return labelled(Object.entries(rows).filter(([, value]) => value !== ''))
 }
 
 /** The job as `--json` prints it. `lockedAt` is null for a job that was never acquired. */
@@ -77,19 +82,13 @@ export function forJson({ record, ...job }: JobView): object {
   return { ...job, ...record, lockedAt: record && wasAcquired(record) ? record.lockedAt : null }
 }
 
-/** The beginning of a sentence: who holds the lock, and until when. */
-export function holding(lock: LockRecord): string {
-  const { name, held, paused, lockedBy, lastRun } = lock
-  const which = `Lock '${printable(name)}'`
-  if (!held) return `${which} is free${lastRun ? `; its last run: ${lastRun.outcome}` : ''}`
-  const owner = printable(readableOwner(lockedBy))
-  const how = lastRun ? `is still held after its run by ${owner} (${lastRun.outcome})` : `is held by ${owner}`
-  const until = isHeldForEver(lock) ? 'for ever' : `until ${at(lock.lockUntil, lock.now)}`
-  return `${which} ${paused ? `is ${owner}` : how} ${until}`
+/** The beginning of a sentence. */
+export function stateOf(lock: LockRecord): string {
+  return `Lock '${printable(lock.name)}': ${sentence(jobView(lock.name, lock))}`
 }
 
-function styleOf({ state }: JobView): (typeof STYLES)[keyof typeof STYLES] | 'red' {
-  return isTrouble(state) ? 'red' : STYLES[state as keyof typeof STYLES]
+function coloured({ state }: JobView, text: string): string {
+  return styleText(isTrouble(state) ? 'red' : COLOURS[state as keyof typeof COLOURS], text)
 }
 
 function why({ state, why: reason, record }: JobView): string {

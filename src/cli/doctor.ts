@@ -15,7 +15,7 @@ import {
 } from '../sql/internal'
 import { ExitCode } from './command-error'
 import { onDatabase, type Connection } from './connect'
-import { labelled, type Cell } from './layout'
+import { labelled } from './layout'
 import { commandOn, print, printJson } from './output'
 
 interface Diagnosis {
@@ -145,13 +145,11 @@ function report([place, ...findings]: readonly Diagnosis[]): string {
   const order = Object.keys(SEVERITIES)
   const sorted = findings.sort((one, other) => order.indexOf(one.severity) - order.indexOf(other.severity))
   const lines = [...(place ? [place] : []), ...sorted].map(
-    ({ severity, check, message, fix }): [Cell, string] => [
-      [severity, SEVERITIES[severity]],
+    ({ severity, check, message, fix }) =>
       [
-        `${check}: ${printable(message)}`,
-        ...fix.map((statement) => `${statement};`.replace(/^/gm, '  ')),
-      ].join('\n'),
-    ],
+        styleText(SEVERITIES[severity], severity),
+        `${check}: ${printable(message)}${fix.map((statement) => `\n${statement};`.replace(/\n/g, '\n  ')).join('')}`,
+      ] as const,
   )
   const count = (severity: 'error' | 'warning'): string => {
     const number = findings.filter((finding) => finding.severity === severity).length

@@ -10,9 +10,9 @@ import {
   untilAnswered,
 } from '../core/internal'
 import type { SqlLockProvider } from '../sql/internal'
-import { ExitCode, NotConnected, wrongUsage } from './command-error'
+import { ExitCode, wrongUsage } from './command-error'
 import { announce, withConnection } from './connect'
-import { holding } from './describe-lock'
+import { stateOf } from './describe-lock'
 import { addOptions, CONNECTION_OPTIONS, type ConnectionOption, type Flags } from './options'
 import { COMMAND, oneLine, warn } from './output'
 import { endSoon, runCommand, Signals, statusOf } from './run-command'
@@ -56,7 +56,7 @@ export function addExecCommand(program: Command): void {
         })
       let isReported = flags.quiet
       return untilAnswered(run, { atMost: waited?.remaining() ?? 0 }, (error) => {
-        if (isConnected || !(error instanceof NotConnected || isUnanswered(error))) return false
+        if (isConnected || !isUnanswered(error)) return false
         if (!isReported) warn(waiting(error, wait))
         return (isReported = true)
       })
@@ -154,7 +154,7 @@ function isRefused(error: unknown): boolean {
 /** Queries who holds the lock, for the message about a refusal. */
 async function whoHolds(provider: SqlLockProvider, name: string): Promise<string> {
   const record = await provider.table.find(name).catch(() => undefined)
-  return record?.held ? holding(record) : `Lock '${name}' was held a moment ago`
+  return record?.held ? stateOf(record) : `Lock '${name}' was held a moment ago`
 }
 
 function onExtendFailed({ name, error }: { name: string; error: unknown }): void {

@@ -1,9 +1,8 @@
-import { styleText } from 'node:util'
+import { Help } from 'commander'
 
 // Lays out text on a terminal. In a pipe or a file nothing is cut, wrapped or coloured, so that other programs get all of it.
 
-/** A piece of text and its style on a terminal with colours. */
-export type Cell = string | readonly [text: string, style: Parameters<typeof styleText>[0]]
+const help = Object.assign(new Help(), { minWidthToWrap: 0 })
 
 /** The number of characters that fit on a line. */
 export function terminalWidth({ isTTY, columns }: NodeJS.WriteStream = process.stdout): number {
@@ -11,48 +10,29 @@ export function terminalWidth({ isTTY, columns }: NodeJS.WriteStream = process.s
   return isTTY ? columns || 80 : Infinity
 }
 
-/** SQL that must not be broken: a line break inside quotes would become part of a name or a value. */
-const SQL_WORD = /(?:'[^']*'|"[^"]*"|`[^`]*`|[^\s'"`])+/g
+/** What must not be broken in SQL: a line break inside quotes would become part of a name or a value. */
+const QUOTED = /'[^']*'|"[^"]*"|`[^`]*`/g
 
-/** Breaks long lines between words. Indented lines are SQL. */
-export function wrap(text: string, width: number): string[] {
-  return text.split('\n').flatMap((line) => {
-    const [indent = ''] = /^ */.exec(line) ?? []
-    const words = indent === '' ? line.split(' ') : (line.match(SQL_WORD) ?? [])
-    if (line.length <= width || indent + words.join(' ') !== line) return [line]
-    const lines: string[] = []
-    for (const word of words) {
-      const last = lines.pop()
-      const longer = last === undefined ? indent + word : `${last} ${word}`
-      if (last === undefined || longer.length <= width) lines.push(longer)
-      else lines.push(last, indent + indent + word)
-    }
-    return lines
+/** Breaks long lines between words, as the help does. Indented lines are SQL. */
+export function wrap(text: string, width: number): string {
+  return text.replace(/^( *)(.+)$/gm, (_, indent: string, line: string) => {
+    const words = indent === '' ? line : line.replace(QUOTED, (quoted) => quoted.replaceAll(' ', '\0'))
+    const lines = help.boxWrap(words, width - 2 * indent.length).replaceAll('\n', `\n${indent}${indent}`)
+    return indent + lines.replaceAll('\0', ' ')
   })
 }
 
-/** Puts each text beside its label, or below a long one. Long text is wrapped below its first line. */
-export function labelled(rows: readonly (readonly [label: Cell, text: Cell])[]): string {
+/** Puts each text beside its label, or below a long one. Long text is wrapped below its first line. Both may be coloured. */
+export function labelled(rows: readonly (readonly [label: string, text: string])[]): string {
   const width = terminalWidth()
-  const widths = rows.map(([label]) => textOf(label).length)
+  const widths = rows.map(([label]) => help.displayWidth(label))
   const indent = Math.max(0, ...widths.filter((length) => length <= width / 2)) + 2
+  const margin = `\n${' '.repeat(indent)}`
   return rows
-    .flatMap(([label, text]) => {
-      const name = textOf(label)
-      const lines = wrap(textOf(text), width - indent).map((line) => styled(text, line))
-      const isLong = name.length + 2 > indent
-      const head = `${styled(label, name)}${isLong ? '' : ' '.repeat(indent - name.length)}`
-      const [first = '', ...others] = isLong ? ['', ...lines] : lines
-      return [head + first, ...others.map((line) => ' '.repeat(indent) + line)]
+    .map(([label, text]) => {
+      const space = indent - help.displayWidth(label)
+      const lines = wrap(text, width - indent).replaceAll('\n', margin)
+      return label + (space < 2 ? margin : ' '.repeat(space)) + lines
     })
     .join('\n')
-}
-
-function textOf(cell: Cell): string {
-  return typeof cell === 'string' ? cell : cell[0]
-}
-
-/** @param text the part of the cell's text to show */
-function styled(cell: Cell, text: string): string {
-  return typeof cell === 'string' || text === '' ? text : styleText(cell[1], text)
 }

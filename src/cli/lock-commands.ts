@@ -3,7 +3,7 @@ import { aDuration, parseLockName } from '../core/internal'
 import { jobView, summary } from '../sql/internal'
 import { ExitCode } from './command-error'
 import { onDatabase } from './connect'
-import { details, existingLock, forJson, lines, withAdvice } from './describe-lock'
+import { existingLock, forJson, lines, show, withAdvice } from './describe-lock'
 import { readDuration } from './options'
 import { COMMAND, print, printJson } from './output'
 
@@ -23,9 +23,7 @@ export function addLockCommands(program: Command): void {
     )
   onDatabase(list, ['held', 'json'], async ({ provider }, { held, json }, name?: string) => {
     if (name !== undefined) {
-      const lock = await existingLock(provider, name)
-      if (json) printJson(forJson(jobView(name, lock)))
-      else print(details(lock))
+      show(await existingLock(provider, name), json)
       return
     }
     const locks = (await provider.table.list()).filter((lock) => lock.held || !held)

@@ -3,90 +3,79 @@ import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { parseWait, poll } from '../core/internal'
-import { jobView, wasAcquired, type LockRecord, type SqlLockProvider } from '../sql/internal'
+import { jobView, wasAcquired, type LockRecord } from '../sql/internal'
 import { refusal, wrongUsage } from './command-error'
 import { announce, onDatabase } from './connect'
-import { details, existingLock, forJson, holding, sentence } from './describe-lock'
-import type { ConnectionOption, Flags, OptionName } from './options'
-import { commandOn, print, printJson, warn } from './output'
+import { existingLock, sentence, show, stateOf } from './describe-lock'
+import { commandOn, print, warn } from './output'
 
-/** @param show prints the lock */
-type Change<Name extends OptionName> = (
-  name: string,
-  flags: Flags<Name | 'json' | ConnectionOption>,
-  provider: SqlLockProvider,
-  show: (lock: LockRecord) => void,
-) => Promise<void>
+const LOCK_NAME = 'the name of the lock'
 
-/** Adds the commands that change a lock. */
+/** Adds the commands that change a lock. Each prints first which table that is. */
 export function addOperateCommands(program: Command): void {
   const pause = program
     .command('pause')
+    .argument('<name>', LOCK_NAME)
     .summary('keep a job from running, on every instance, until a time or until resume')
     .description(
       'Acquires the lock without a run, so that every instance skips the job, those of Java services too. The pause ends with resume, or after --duration. While a run is in progress the job cannot be paused: --wait waits for the end of that run. Exit status 1 if the job was not paused.',
     )
-  changes(pause, ['duration', 'reason', 'pausedBy', 'wait'], async (name, flags, provider, show) => {
-    const { pausedBy = whoAmI(), duration, reason, wait } = flags
-    let before: LockRecord | undefined
-    const attempt = async (): Promise<boolean> => {
-      before = await provider.table.find(name)
-      // Otherwise a run that ends after this reading would be overwritten unread.
-      if (wait !== undefined && before?.held) return false
-      return provider.table.pause(name, { duration, reason, pausedBy })
-    }
-    const paused = await poll(attempt, Boolean, parseWait(wait ?? 0, 'wait'))
-    const lock = await existingLock(provider, name)
-    if (!paused) throw refusal(`${holding(lock)} – it was not paused.${advice(lock)}`)
-    show(lock)
-    if (before) warn(`Before the pause: ${sentence(jobView(name, before))}`)
-    if (!wasAcquired(lock)) warn(`Lock '${lock.name}' has never been acquired – check the name of the job.`)
-  })
+  onDatabase(
+    pause,
+    ['duration', 'reason', 'pausedBy', 'wait', 'json'],
+    async (connection, flags, name: string) => {
+      const { provider } = connection
+      const place = await announce(connection)
+      const { pausedBy = whoAmI(), duration, reason, wait, json } = flags
+      let before: LockRecord | undefined
+      const attempt = async (): Promise<boolean> => {
+        before = await provider.table.find(name)
+        // Otherwise a run that ends after this reading would be overwritten unread.
+        if (wait !== undefined && before?.held) return false
+        return provider.table.pause(name, { duration, reason, pausedBy })
+      }
+      const paused = await poll(attempt, Boolean, parseWait(wait ?? 0, 'wait'))
+      const lock = await existingLock(provider, name)
+      if (!paused) throw refusal(`${stateOf(lock)} – it was not paused.${advice(lock)}`)
+      show(lock, json, place)
+      if (before) warn(`Before the pause: ${sentence(jobView(name, before))}`)
+      if (!wasAcquired(lock)) warn(`Lock '${lock.name}' has never been acquired – check the name of the job.`)
+    },
+  )
 
   const resume = program
     .command('resume')
+    .argument('<name>', LOCK_NAME)
     .summary('end the pause of a job')
     .description('Ends the pause of a job, no matter who paused it. Exit status 1 if it is not paused.')
-  changes(resume, [], async (name, _, provider, show) => {
+  onDatabase(resume, ['json'], async (connection, flags, name: string) => {
+    const { provider } = connection
+    const place = await announce(connection)
     const lock = await existingLock(provider, name)
-    if (!(await provider.table.resume(name))) throw refusal(`${holding(lock)} – it is not paused.`)
-    show(await existingLock(provider, name))
+    if (!(await provider.table.resume(name))) throw refusal(`${stateOf(lock)} – it is not paused.`)
+    show(await existingLock(provider, name), flags.json, place)
   })
 
   const release = program
     .command('release')
+    .argument('<name>', LOCK_NAME)
     .summary('release a lock whose holder is gone')
     .description(
       'Shows who holds the lock, asks for confirmation, and releases the lock if it has not changed since. A holder that is alive is not stopped, and another instance may then run the job at the same time. To end a pause, use resume. Exit status 1 if the lock was not released.',
     )
-  changes(release, ['yes'], async (name, flags, provider, show) => {
+  onDatabase(release, ['yes', 'json'], async (connection, flags, name: string) => {
+    const { provider } = connection
+    const place = await announce(connection)
     const lock = await existingLock(provider, name)
     if (!flags.json) show(lock)
-    if (lock.paused) throw refusal(`${holding(lock)} – end the pause with: ${commandOn('resume', lock.name)}`)
+    if (lock.paused) throw refusal(`${stateOf(lock)} – end the pause with: ${commandOn('resume', lock.name)}`)
     if (lock.held && !flags.yes) await confirm()
     if (lock.held && !(await provider.table.release(lock)))
       throw refusal(
         `Lock '${lock.name}' was not released, because it has changed since it was shown – run the command again.`,
       )
-    if (flags.json) show(await existingLock(provider, name))
+    if (flags.json) show(await existingLock(provider, name), true, place)
     else print(lock.held ? 'The lock was released.' : 'Nobody holds the lock.')
-  })
-}
-
-/** Adds the name and the options to a command, and makes it print which table it is about to change. */
-function changes<Name extends OptionName>(
-  command: Command,
-  options: readonly Name[],
-  change: Change<Name>,
-): void {
-  command.argument('<name>', 'the name of the lock')
-  onDatabase(command, [...options, 'json'], async (connection, flags, name: string) => {
-    const place = await announce(connection)
-    const show = (lock: LockRecord): void => {
-      if (flags.json) printJson({ ...forJson(jobView(lock.name, lock)), place })
-      else print(details(lock))
-    }
-    await change(name, flags, connection.provider, show)
   })
 }
 

@@ -29,8 +29,7 @@ export function printJson(value: unknown): void {
 
 /** Prints one line on standard error, wrapped between words on a terminal. */
 export function warn(text: string): void {
-  const lines = wrap(`${COMMAND}: ${printable(text)}`, terminalWidth(process.stderr))
-  process.stderr.write(`${lines.join('\n')}\n`)
+  process.stderr.write(`${wrap(`${COMMAND}: ${printable(text)}`, terminalWidth(process.stderr))}\n`)
 }
 
 /** Names in an error's advice what the command line has instead of the options and methods of code. */

@@ -168,7 +168,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     const { status, stdout, stderr } = await run(...LOCK, ...node('console.log(1)'))
     expect({ status, stdout }).toEqual({ status: 75, stdout: '' })
     expect(stderr).toMatch(
-      /^shedlock-orm: table .*\nshedlock-orm: Lock 'job' is held by \S+ until \S+ .* was skipped/,
+      /^shedlock-orm: table .*\nshedlock-orm: Lock 'job': running for .* \(\S+\) – .* was skipped/,
     )
     expect((await run(...LOCK, '--skipped-exit-code', '0', ...node(''))).status).toBe(0)
     expect(await run(...LOCK, '--quiet', ...node(''))).toEqual({ status: 75, stdout: '', stderr: '' })

@@ -119,12 +119,12 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     expect(again.status).toBe(1)
     expect((await run('pause', 'job', '--duration', '0s', '--reason', 'r')).status).toBe(2)
     expect(again.stderr).toMatch(
-      /^shedlock-orm: table .*\nshedlock-orm: Lock 'job' is paused by ann: migration until \S+ \S+ UTC \(in .*\) – it was/,
+      /^shedlock-orm: table .*\nshedlock-orm: Lock 'job': paused, .* left \(paused by ann: migration\) – it was/,
     )
     const skipped = await run('exec', 'job', '--lock-at-most-for', '1m', '--', 'true')
     expect(skipped.status).toBe(75)
     expect(skipped.stderr).toMatch(
-      /\nshedlock-orm: Lock 'job' is paused by ann: migration until .* true was skipped\.\n$/,
+      /\nshedlock-orm: Lock 'job': paused, .* left \(paused by ann: migration\) – true was skipped\.\n$/,
     )
     const released = await run('release', 'job', '--yes')
     expect(released).toMatchObject({ status: 1, stderr: expect.stringContaining('shedlock-orm resume job') })
@@ -157,7 +157,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     const pause = ['pause', 'job', '--duration', '8h', '--reason', 'migration']
     const refused = await run(...pause)
     expect(refused).toMatchObject({ status: 1, stdout: '' })
-    expect(refused.stderr).toContain("Lock 'job' is held by host-1/42 until ")
+    expect(refused.stderr).toContain("Lock 'job': running for ")
     const waiting = run(...pause, '--wait', '1m')
     await lock?.unlock()
     expect((await waiting).status).toBe(0)
@@ -193,7 +193,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     const { ended, said } = start(...exec, 'sh', '-c', 'exit 4')
     await eventually(() => {
       expect(said('stderr')).toMatch(
-        /\nshedlock-orm: Lock 'job' is held by host-1\/42 until .* – waiting for 1m at most\.\n$/,
+        /\nshedlock-orm: Lock 'job': running for .* \(host-1\/42\) – waiting for 1m at most\.\n$/,
       )
     })
     await lock?.unlock()
