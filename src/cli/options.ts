@@ -3,13 +3,12 @@ import { aDuration } from '../core/internal'
 import type { LockTableOptions } from '../sql/internal'
 import { ExitCode } from './command-error'
 
-interface OptionEntry {
-  /** The value in brackets is one of `KINDS`, or any string. */
-  readonly flags: string
-  readonly says: string
-  readonly required?: boolean
-  readonly default?: unknown
-}
+/** What it is for; what the help calls its value, which is one of `KINDS` or any string, unless it takes none; what else matters. */
+type OptionEntry = readonly [
+  says: string,
+  takes?: string,
+  more?: { readonly short?: string; readonly required?: boolean; readonly default?: unknown },
+]
 
 /** How values are parsed, by what the help calls them. @param before what a value was so far, if the option may be repeated */
 const KINDS = {
@@ -26,76 +25,59 @@ const KINDS = {
 const URLS =
   'postgres://…, cockroachdb://…, mysql://…, mariadb://…, file:…, libsql://…, sqlserver://…; uses the driver that your project has installed (default: DATABASE_URL of the environment, or the variable that your Prisma schema or config names)'
 
-/** Every option of every command, each with its name in code. */
+/** Every option of every command by its name in code: `tableName` is `--table-name`. */
 export const OPTIONS = {
-  url: { flags: '--url <url>', says: URLS },
-  dataSource: { flags: '-d, --data-source <file>', says: 'a file that exports your TypeORM DataSource' },
+  url: [URLS, 'url'],
+  dataSource: ['a file that exports your TypeORM DataSource', 'file', { short: 'd' }],
   // Not --env-file, because Node.js takes that as its own option wherever it stands.
-  env: { flags: '--env <file>', says: 'read the environment from this file first, such as .env' },
-  schema: { flags: '--schema <name>', says: "schema; MySQL: database (default: the connection's)" },
-  tableName: { flags: '--table-name <name>', says: 'table (default: shedlock)' },
-  columnNames: {
-    flags: '--column-names <role=name>',
-    says: 'another name for a column: name=…, lockUntil=…, lockedAt=…, lockedBy=…; may be repeated',
-  },
-  out: { flags: '-o, --out <file>', says: 'write to this file instead of the output' },
-  down: { flags: '--down', says: 'print the SQL that removes the table' },
-  dryRun: { flags: '--dry-run', says: 'print what would be written, and write nothing' },
-  migrations: {
-    flags: '--migrations <folder>',
-    says: "where the project's migrations are, or the folder with a folder of them for each database (default: where it has others); may be repeated",
-  },
-  held: { flags: '--held', says: 'list only the locks that are held now' },
-  json: { flags: '--json', says: 'print JSON' },
-  quiet: { flags: '-q, --quiet', says: 'print errors only, for crontabs' },
-  mustHaveSucceeded: { flags: '--must-have-succeeded', says: 'also find jobs not known to have succeeded' },
-  runningAtMost: {
-    flags: '--running-at-most <duration>',
-    says: 'also find jobs that run for longer than this',
-  },
-  title: { flags: '--title <text>', says: 'the title of the page, such as "Shop, production"' },
-  strict: { flags: '--strict', says: 'treat warnings as errors' },
-  duration: {
-    flags: '--duration <duration>',
-    says: 'how long the pause lasts, unless resume ends it: 8h, 30m, 2d',
-    required: true,
-  },
-  reason: { flags: '--reason <text>', says: 'why the job is paused, for others to read', required: true },
-  pausedBy: { flags: '--paused-by <who>', says: 'who pauses the job (default: user@host)' },
-  wait: {
-    flags: '--wait <duration>',
-    says: 'how long to wait while somebody else holds the lock (default: not at all)',
-  },
-  createTable: { flags: '--create-table', says: 'create the lock table first, unless it exists' },
-  slot: {
-    flags: '--slot <time>',
-    says: 'when this run was due, or this release was made: the command runs once for it, and again only if it failed',
-  },
-  write: { flags: '--write', says: 'allow the page to pause, resume and release locks' },
-  port: { flags: '--port <port>', says: 'serve on this port (default: any free port)' },
-  yes: { flags: '-y, --yes', says: 'release without confirmation' },
-  lockAtMostFor: {
-    flags: '--lock-at-most-for <duration>',
-    says: 'when the lock expires; longer than the command can run: 10m, 90s, PT1H (default with --wait: 1m, with --keep-alive)',
-  },
-  lockAtLeastFor: {
-    flags: '--lock-at-least-for <duration>',
-    says: 'how long the lock stays held at least, however short the command runs',
-  },
-  keepAliveAtMost: {
-    flags: '--keep-alive-at-most <duration>',
-    says: 'like --keep-alive, but for this long at most; then the command is stopped, and the lock expires',
-  },
-  keepAlive: { flags: '--keep-alive', says: 'extend the lock while the command runs' },
-  abortAfter: {
-    flags: '--abort-after <duration>',
-    says: 'how long the command may go on after SIGTERM before the signal is passed on (default: it is passed on at once)',
-  },
-  skippedExitCode: {
-    flags: '--skipped-exit-code <code>',
-    says: 'the exit status when the command is skipped',
-    default: ExitCode.skipped,
-  },
+  env: ['read the environment from this file first, such as .env', 'file'],
+  schema: ["schema; MySQL: database (default: the connection's)", 'name'],
+  tableName: ['table (default: shedlock)', 'name'],
+  columnNames: [
+    'another name for a column: name=…, lockUntil=…, lockedAt=…, lockedBy=…; may be repeated',
+    'role=name',
+  ],
+  out: ['write to this file instead of the output', 'file', { short: 'o' }],
+  down: ['print the SQL that removes the table'],
+  dryRun: ['print what would be written, and write nothing'],
+  migrations: [
+    "where the project's migrations are, or the folder with a folder of them for each database (default: where it has others); may be repeated",
+    'folder',
+  ],
+  held: ['list only the locks that are held now'],
+  json: ['print JSON'],
+  quiet: ['print errors only, for crontabs', '', { short: 'q' }],
+  mustHaveSucceeded: ['also find jobs not known to have succeeded'],
+  runningAtMost: ['also find jobs that run for longer than this', 'duration'],
+  title: ['the title of the page, such as "Shop, production"', 'text'],
+  strict: ['treat warnings as errors'],
+  duration: ['how long the pause lasts, unless resume ends it: 8h, 30m, 2d', 'duration', { required: true }],
+  reason: ['why the job is paused, for others to read', 'text', { required: true }],
+  pausedBy: ['who pauses the job (default: user@host)', 'who'],
+  wait: ['how long to wait while somebody else holds the lock (default: not at all)', 'duration'],
+  createTable: ['create the lock table first, unless it exists'],
+  slot: [
+    'when this run was due, or this release was made: the command runs once for it, and again only if it failed',
+    'time',
+  ],
+  write: ['allow the page to pause, resume and release locks'],
+  port: ['serve on this port (default: any free port)', 'port'],
+  yes: ['release without confirmation', '', { short: 'y' }],
+  lockAtMostFor: [
+    'when the lock expires; longer than the command can run: 10m, 90s, PT1H (default with --wait: 1m, with --keep-alive)',
+    'duration',
+  ],
+  lockAtLeastFor: ['how long the lock stays held at least, however short the command runs', 'duration'],
+  keepAliveAtMost: [
+    'like --keep-alive, but for this long at most; then the command is stopped, and the lock expires',
+    'duration',
+  ],
+  keepAlive: ['extend the lock while the command runs'],
+  abortAfter: [
+    'how long the command may go on after SIGTERM before the signal is passed on (default: it is passed on at once)',
+    'duration',
+  ],
+  skippedExitCode: ['the exit status when the command is skipped', 'code', { default: ExitCode.skipped }],
 } as const satisfies Readonly<Record<string, OptionEntry>>
 
 export type OptionName = keyof typeof OPTIONS
@@ -103,15 +85,15 @@ export type OptionName = keyof typeof OPTIONS
 /** The values that commander parses from these options. */
 export type Flags<Name extends OptionName> = {
   readonly [Each in Name]:
-    | ValueOf<(typeof OPTIONS)[Each]>
-    | ((typeof OPTIONS)[Each] extends { required: true } | { default: unknown } ? never : undefined)
+    | ValueOf<(typeof OPTIONS)[Each][1]>
+    | ((typeof OPTIONS)[Each][2] extends { required: true } | { default: unknown } ? never : undefined)
 }
 
-type ValueOf<Entry extends OptionEntry> = Entry extends { flags: `${string}<${infer Kind}>` }
-  ? Kind extends keyof typeof KINDS
-    ? ReturnType<(typeof KINDS)[Kind]>
+type ValueOf<Takes> = Takes extends '' | undefined
+  ? boolean
+  : Takes extends keyof typeof KINDS
+    ? ReturnType<(typeof KINDS)[Takes]>
     : string
-  : boolean
 
 export const NAME_OPTIONS = ['schema', 'tableName', 'columnNames'] as const
 export type NameOption = (typeof NAME_OPTIONS)[number]
@@ -120,31 +102,28 @@ export type NameOption = (typeof NAME_OPTIONS)[number]
 export const CONNECTION_OPTIONS = ['url', 'dataSource', 'env', ...NAME_OPTIONS] as const
 export type ConnectionOption = (typeof CONNECTION_OPTIONS)[number]
 
-const GROUPS: readonly [string, readonly OptionName[]][] = [
-  ['Names of the table (as in your code):', NAME_OPTIONS],
-  ['Connection:', CONNECTION_OPTIONS],
-]
-
 export function addOptions(command: Command, ...names: readonly OptionName[]): Command {
   for (const name of names) {
-    const entry: OptionEntry = OPTIONS[name]
-    const option = new Option(entry.flags, entry.says)
-    const [group] = GROUPS.find(([, members]) => members.includes(name)) ?? []
-    if (group !== undefined) option.helpGroup(group)
-    if (entry.required) option.makeOptionMandatory()
-    const [, kind = ''] = /<(.*)>/.exec(entry.flags) ?? []
-    if (Object.hasOwn(KINDS, kind))
-      option.argParser<unknown>(KINDS[kind as keyof typeof KINDS] as (text: string) => unknown)
-    if (entry.default !== undefined) option.default(entry.default)
+    const [says, takes = '', { short, required = false, default: usual } = {}]: OptionEntry = OPTIONS[name]
+    const flags = `${short === undefined ? '' : `-${short}, `}${longFlag(name)}${takes && ` <${takes}>`}`
+    const option = new Option(flags, says).makeOptionMandatory(required).default(usual)
+    if (Object.hasOwn(KINDS, takes))
+      option.argParser<unknown>(KINDS[takes as keyof typeof KINDS] as (text: string) => unknown)
+    // The options of the connection are the last ones.
+    if (name === 'url') command.optionsGroup('Connection:')
     command.addOption(option)
   }
   return command
 }
 
+function longFlag(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
 /** The flag of the option that an error is about, such as `columnNames.lockedBy`. */
 export function flagOf(option = ''): string | undefined {
   const [name = ''] = option.split('.')
-  return Object.hasOwn(OPTIONS, name) ? new Option(OPTIONS[name as OptionName].flags).long : undefined
+  return Object.hasOwn(OPTIONS, name) ? longFlag(name) : undefined
 }
 
 /** Picks the flags for the table and its columns, which are the options in code. */
