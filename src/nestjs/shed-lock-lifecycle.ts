@@ -6,6 +6,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common'
+import { MetadataScanner } from '@nestjs/core'
 import {
   aDuration,
   parseShutdown,
@@ -57,6 +58,7 @@ interface LockedMethod {
 export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly providers: LockProviders
   readonly #logger = new Logger('ShedLock')
+  readonly #scanner = new MetadataScanner()
   readonly #catchUps: (() => Promise<void>)[] = []
   /** The scheduled methods by what no two of them may share. */
   readonly #scheduled = new Map<string, LockedMethod>()
@@ -97,7 +99,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     for (const { instance, isStatic } of instancesOf(this.modules))
       unlessUnresolved(instance, () => {
         if (!types.isProxy(instance)) this.executors.slots?.findScheduler(instance)
-        for (const key of methodsOf(instance)) {
+        for (const key of this.#scanner.getAllMethodNames(Object.getPrototypeOf(instance) as object | null)) {
           const lock = lockOf(instance, key)
           const decorator = schedulerOf(instance, key)
           if (lock) this.#check(this.#methodOf(instance, key, lock), isStatic)
@@ -269,15 +271,6 @@ function unlessUnresolved(instance: object, examine: () => void): void {
   } catch (error) {
     if (!types.isProxy(instance) || error instanceof LockError) throw error
   }
-}
-
-/** Returns the names of all methods of an instance's classes. Getters are not called. */
-function methodsOf(instance: object): Set<PropertyKey> {
-  const isMethod = (prototype: object, key: PropertyKey): boolean =>
-    typeof Object.getOwnPropertyDescriptor(prototype, key)?.value === 'function'
-  return new Set(
-    prototypesOf(instance).flatMap((each) => Reflect.ownKeys(each).filter((key) => isMethod(each, key))),
-  )
 }
 
 function nameOf(instance: object, key: PropertyKey): string {
