@@ -18,7 +18,7 @@ import {
   time,
   untilAnswered,
 } from '../core/internal'
-import { scheduleOf, schedulerOf, type CronOptions } from './cron-slot'
+import { scheduleOf, schedulerOf, type CronSlots } from './cron-slot'
 import {
   checkTables,
   instancesOf,
@@ -42,17 +42,7 @@ import { checkModuleOptions, executorsFor, type ShedLockModuleOptions } from './
 const CHECK_AFTER = 5_000
 
 /** A method with a lock, of one instance of its class. */
-interface LockedMethod {
-  readonly instance: object
-  readonly key: PropertyKey
-  /** For messages. */
-  readonly title: string
-  readonly configuration: ReturnType<typeof configurationOf>
-  /** Its `@Cron`, if the module has `cronTime`. */
-  readonly cron: CronOptions | undefined
-  readonly hasSlots: boolean
-  readonly run: () => unknown
-}
+type LockedMethod = ReturnType<typeof lockedMethod>
 
 /** Checks the locked methods when the application starts, and ends executors and providers when it shuts down. */
 export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -102,7 +92,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
         for (const key of this.#scanner.getAllMethodNames(Object.getPrototypeOf(instance) as object | null)) {
           const lock = lockOf(instance, key)
           const decorator = schedulerOf(instance, key)
-          if (lock) this.#check(this.#methodOf(instance, key, lock), isStatic)
+          if (lock) this.#check(lockedMethod(instance, key, lock, this.executors.slots), isStatic)
           else if (decorator) unlocked.set(nameOf(instance, key), decorator)
         }
       })
@@ -127,16 +117,11 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       this.#logger.log(`Locks go to ${this.#places}. ${zones}`)
   }
 
-  /** Waits for `shutDown` if @nestjs/core is loaded twice, because nothing then orders the calls of `onModuleDestroy`. */
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.shutDown()
-  }
-
   /**
-   * Ends executors and providers once, however often the application is closed. Runs before the application's own hooks, because any of
-   * them may end the client.
+   * Ends executors and providers once, however often the application is closed. Called before the application's own hooks, because any of
+   * them may end the client; and by Nest, in case @nestjs/core is loaded twice, because nothing then orders the calls of `onModuleDestroy`.
    */
-  shutDown(): Promise<void> {
+  beforeApplicationShutdown(): Promise<void> {
     return (this.#ended ??= this.#end())
   }
 
@@ -155,17 +140,6 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     await Promise.all(
       Array.from(this.providers.values(), async (provider) => provider.drain?.(lease.remaining())),
     )
-  }
-
-  #methodOf(instance: object, key: PropertyKey, lock: SchedulerLockOptions): LockedMethod {
-    const configuration = configurationOf(instance, lock)
-    const { slot } = configuration
-    const cron = this.executors.slots?.cronOf(instance, key)
-    return {
-      ...{ instance, key, configuration, cron, title: nameOf(instance, key) },
-      hasSlots: slot === undefined ? cron !== undefined : slot !== false,
-      run: () => (instance as Record<PropertyKey, () => unknown>)[key]?.(),
-    }
   }
 
   /** Checks a method's configuration with the defaults of the module, and schedules its run to catch up. */
@@ -261,6 +235,20 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       throw configurationError(
         'ShedLockModule is imported with several configurations – import it once, and add further lock providers to lockProviders.',
       )
+  }
+}
+
+/** @param slots the slots of methods with `@Cron`, if the module has `cronTime` */
+function lockedMethod(instance: object, key: PropertyKey, lock: SchedulerLockOptions, slots?: CronSlots) {
+  const configuration = configurationOf(instance, lock)
+  const { slot } = configuration
+  const cron = slots?.cronOf(instance, key)
+  return {
+    ...{ instance, key, configuration, cron },
+    /** For messages. */
+    title: nameOf(instance, key),
+    hasSlots: slot === undefined ? cron !== undefined : slot !== false,
+    run: () => (instance as Record<PropertyKey, () => unknown>)[key]?.(),
   }
 }
 

@@ -28,7 +28,7 @@ const OUTERMOST_HOOKS: FactoryProvider = {
     onModuleInit: () => {
       lifecycle.bind()
     },
-    onModuleDestroy: () => lifecycle.shutDown(),
+    onModuleDestroy: () => lifecycle.beforeApplicationShutdown(),
   }),
 }
 
