@@ -18,12 +18,10 @@ import { onDatabase, type Connection } from './connect'
 import { labelled } from './layout'
 import { commandOn, print, printJson } from './output'
 
-interface Diagnosis {
-  readonly check: string
-  readonly severity: 'ok' | 'note' | 'warning' | 'error'
-  readonly message: string
-  readonly fix: readonly string[]
-}
+/** The worst first, each with its colour. */
+const SEVERITIES = { error: 'red', warning: 'yellow', note: 'cyan', ok: 'green' } as const
+type Severity = keyof typeof SEVERITIES
+type Diagnosis = ReturnType<typeof found>
 
 /** If clocks differ by more than this, two hosts may both run a job for the same tick when `lockAtLeastFor` is short. */
 const CLOCK_TOLERANCE = 1_000
@@ -109,12 +107,7 @@ async function settings({ table, from = raw('') }: Dialect, session: Attempt): P
 }
 
 /** @param fix SQL that fixes the problem */
-function found(
-  check: string,
-  message: string,
-  severity: Diagnosis['severity'] = 'ok',
-  fix: readonly string[] = [],
-): Diagnosis {
+function found(check: string, message: string, severity: Severity = 'ok', fix: readonly string[] = []) {
   return { check, severity, message, fix }
 }
 
@@ -137,8 +130,6 @@ export function addDoctorCommand(program: Command): void {
     process.exitCode = bad ? ExitCode.no : ExitCode.ok
   })
 }
-
-const SEVERITIES = { error: 'red', warning: 'yellow', note: 'cyan', ok: 'green' } as const
 
 /** Formats the table's place, then the findings, worst first. */
 function report([place, ...findings]: readonly Diagnosis[]): string {
