@@ -1,6 +1,6 @@
 import { sqlClient } from '../drivers/internal'
 import { dialects, SqlLockProvider, type DialectName, type LockTableOptions } from '../sql/internal'
-import { loadDriver, packageOf, readUrl, type CliDriver, type DriverConnection } from './drivers/driver'
+import { loadDriver, readUrl, type CliDriver, type DriverConnection } from './drivers/driver'
 import { libsqlDriver } from './drivers/libsql-driver'
 import { mssqlDriver } from './drivers/mssql-driver'
 import { mysqlDriver } from './drivers/mysql-driver'
@@ -27,9 +27,8 @@ const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver
 /** The package to install for a database; `undefined` if the project has one, or names one that is yet to be installed. */
 export function missingDriver(project: Project, scheme: string): string | undefined {
   const { packages = [], via = [] } = SCHEMES[scheme]?.driver ?? {}
-  const names = packages.map(packageOf)
-  const isNamed = [...names, ...via].some((name) => project.has(name))
-  return isNamed || project.find(packages, via) ? undefined : names[0]
+  const isNamed = [...packages, ...via].some((name) => project.has(name))
+  return isNamed || project.find(packages, via) ? undefined : packages[0]
 }
 
 /** Connects with a driver of the user's project. */

@@ -18,18 +18,15 @@ export interface DriverConnection {
   /** Whether it uses TLS, in words; missing for a file. */
   readonly tls?: string
   query(text: string, values: readonly (string | number | null)[]): Promise<StatementResult>
-  close(): Promise<unknown>
+  close(): unknown
 }
 
 /** Loads the first package of a driver that the user's project, or one of its packages in `via`, can load. */
-export function loadDriver({ packages, via }: CliDriver): {
-  name: string
-  exports: unknown
-} {
+export function loadDriver({ packages, via }: CliDriver): { name: string; exports: unknown } {
   const found = new Project().find(packages, via)
   if (!found)
     throw databaseFailure(
-      `There is no driver for this database in ${process.cwd()} – install ${packages.map(packageOf).join(' or ')}, or use --data-source.`,
+      `There is no driver for this database in ${process.cwd()} – install ${packages.join(' or ')}, or use --data-source.`,
     )
   try {
     return { name: found.name, exports: found.load() }
@@ -44,11 +41,6 @@ export function loadDriver({ packages, via }: CliDriver): {
 export function describeTls(ssl: unknown): string {
   const isUnchecked = (ssl as { rejectUnauthorized?: boolean } | undefined)?.rejectUnauthorized === false
   return ssl ? `TLS${isUnchecked ? ', without a check of the certificate' : ''}` : 'no TLS'
-}
-
-/** Shortens `mysql2/promise` to `mysql2`, because npm would install the former from GitHub. */
-export function packageOf(path: string): string {
-  return path.startsWith('@') ? path : (path.split('/')[0] ?? path)
 }
 
 /**
@@ -67,11 +59,6 @@ export function readUrl(text: string): URL {
     throw unreadable()
   }
   return url
-}
-
-/** Drivers want the IPv6 address of a URL without its brackets. */
-export function withoutBrackets(host: string): string {
-  return host.replace(/^\[(.*)\]$/, '$1')
 }
 
 function unreadable(): CommandError {

@@ -10,7 +10,7 @@ export interface Libsql {
       rows: SqlRow[]
       rowsAffected: number
     }>
-    close(): void
+    close(): unknown
   }
 }
 
@@ -45,9 +45,6 @@ export async function openLibsql(
       const { rows, rowsAffected } = await client.execute({ sql, args })
       return { rows: rows.map((row) => ({ ...row })), changed: rowsAffected }
     },
-    close: () => {
-      client.close()
-      return Promise.resolve()
-    },
+    close: () => client.close(),
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { drivers } from '../../drivers/internal'
 import type { SqlRow } from '../../sql/internal'
-import { describeTls, loadDriver, readUrl, withoutBrackets, type CliDriver } from './driver'
+import { describeTls, loadDriver, readUrl, type CliDriver } from './driver'
 
 type Result = SqlRow[] | { affectedRows: number }
 
@@ -13,18 +13,21 @@ interface MySqlConnection {
 }
 
 interface MySql {
-  createConnection(options: object): Promise<MySqlConnection>
+  readonly createConnection: (options: object) => Promise<MySqlConnection>
+  /** Of mysql2, whose other one takes a callback. */
+  readonly createConnectionPromise?: MySql['createConnection']
 }
 
 /** Uses mysql2, or mariadb, which Prisma's adapter uses. */
 export const mysqlDriver: CliDriver = {
   ...drivers.mysql,
-  packages: ['mysql2/promise', 'mariadb'],
+  packages: ['mysql2', 'mariadb'],
   via: ['@prisma/adapter-mariadb', 'typeorm'],
   open: async (url) => {
     const { name, exports } = loadDriver(mysqlDriver)
     const given = options(url, name)
-    const connection = await (exports as MySql).createConnection(given)
+    const { createConnection, createConnectionPromise = createConnection } = exports as MySql
+    const connection = await createConnectionPromise(given)
     // Without a listener, a connection that breaks between two queries would end the process. The next query reports it.
     connection.on('error', () => undefined)
     return {
@@ -45,7 +48,8 @@ export const mysqlDriver: CliDriver = {
 function options(url: string, driver: string) {
   const { hostname, port, username, password, pathname, searchParams } = readUrl(url)
   return {
-    host: withoutBrackets(hostname),
+    // Without the brackets of an IPv6 address.
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: Number(port || 3306),
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
