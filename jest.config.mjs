@@ -22,7 +22,7 @@ export default {
   globalSetup: '<rootDir>/test/jest/global-setup.ts',
   globalTeardown: '<rootDir>/test/jest/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/jest/backend-reporter.mjs'],
-  testSequencer: '<rootDir>/test/jest/longest-first.mjs',
+  testSequencer: '<rootDir>/test/jest/order.mjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   // After a build, in a browser, in a terminal, with packages of their own, or minutes long: `npm run test:examples`, `test:page`,
   // `test:terminal`, `test:earlier-prisma`, `check:package`.

@@ -2,11 +2,20 @@ import { COLUMNS, countByBackend, reasonsToSkip } from './count-by-backend.mjs'
 
 const WIDTH = 26
 
-/** Prints what will run, and at the end what ran on which backend through which ORM, and why the rest did not. */
+/** Prints what will run, the first failure at once, and at the end what ran on which backend through which ORM, and why the rest did not. */
 export default class BackendReporter {
+  #hasFailed = false
+
   onRunStart({ numTotalTestSuites: files }) {
     const found = JSON.parse(process.env.FOUND_BACKENDS ?? '[]').filter(({ url }) => url !== undefined)
     console.log(`${files} files of tests on ${found.map(({ name }) => name).join(', ')}`)
+  }
+
+  /** Jest itself prints it when all tests of its file have ended. */
+  onTestCaseResult({ path }, { status, fullName, failureMessages: [message = ''] }) {
+    if (status !== 'failed' || this.#hasFailed) return
+    this.#hasFailed = true
+    console.log(`First failure: ${path}\n  ${fullName}\n${message}`)
   }
 
   onRunComplete(_contexts, results) {

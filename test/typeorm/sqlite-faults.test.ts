@@ -1,14 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { migrated, openMemory } from '../backends/open-database'
+import { eventually } from '../eventually'
+
+const job = { name: 'job', lockAtMostFor: '1h' }
+const sqlJs = (autoSaveCallback: () => unknown) =>
+  openMemory({ ...migrated(), type: 'sqljs', database: undefined, autoSave: true, autoSaveCallback })
 
 describe('SQLite in memory', () => {
   it('of sql.js is not saved when a lock was merely refused', async () => {
     let saved = 0
-    const autoSaveCallback = (): number => saved++
-    const options = { type: 'sqljs', database: undefined, autoSave: true, autoSaveCallback }
-    const provider = typeOrmLockProvider(await openMemory({ ...migrated(), ...options }))
-    const job = { name: 'job', lockAtMostFor: '1h' }
+    const provider = typeOrmLockProvider(await sqlJs(() => saved++))
     const before = saved
     const lock = await provider.lock(job)
     const taken = saved
@@ -17,6 +20,24 @@ describe('SQLite in memory', () => {
     expect(saved).toBe(taken)
     await lock?.unlock()
     expect(saved).toBeGreaterThan(taken)
+  })
+
+  it('of sql.js is released again if it could not be saved', async () => {
+    let save = (): unknown => undefined
+    const provider = typeOrmLockProvider(await sqlJs(() => save()))
+    save = () => Promise.reject(new Error('no space left'))
+    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+    expect(await provider.lock(job)).toBeUndefined()
+    save = () => undefined
+    await eventually(async () => expect(await provider.lock(job)).toBeDefined())
+  })
+
+  it('waits until the app has ended its transaction', async () => {
+    const dataSource = await openMemory(migrated())
+    await dataSource.query('begin')
+    const rollback = sleep(50).then(() => dataSource.query('rollback'))
+    const [lock] = await Promise.allSettled([typeOrmLockProvider(dataSource).lock(job), rollback])
+    expect(lock).toEqual({ status: 'fulfilled', value: expect.anything() })
   })
 
   it('says that it is full, also when SQLite has rolled back by itself', async () => {

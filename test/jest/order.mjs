@@ -1,5 +1,7 @@
 import { statSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
 import TestSequencer from '@jest/test-sequencer'
+import { root } from '../../jest.config.mjs'
 
 /** What takes longest, so that the last worker does not begin with it. Jest knows it only after a first run. */
 const LONGEST = [
@@ -11,33 +13,41 @@ const LONGEST = [
   'cli/',
 ]
 
-/** The files of `--findRelatedTests`, as the parts of their paths below `src`. */
-const changed = process.argv
-  .map((each) => /^(?:\.\/)?src\/(.*)\.ts$/.exec(each)?.[1].split('/'))
-  .filter((parts) => parts !== undefined)
+/** Reads all files of `src`, and imports few of them. */
+const ARCHITECTURE = resolve(root, 'test/architecture.test.ts')
 
-/** How close a test is to a changed file: the words of one name are in the other, or their paths begin alike. */
+/** The files of `--findRelatedTests`, below `src` and without their extension. */
+const changed = process.argv
+  .map((each) => /^src\/(.*)\.ts$/.exec(relative(root, resolve(each)).replaceAll('\\', '/'))?.[1])
+  .filter((file) => file !== undefined)
+
+/** How close a test is to a changed file: the words of one name are in the other, or their paths share words. */
 function closeness(path) {
-  const [, own = ''] = /\/test\/(.*)\.test\.ts$/.exec(path) ?? []
-  const parts = own.split('/')
-  const name = `-${parts.at(-1)}-`
+  if (path === ARCHITECTURE) return 10
+  const test = relative(resolve(root, 'test'), path).replace(/\.test\.ts$/, '')
+  const words = new Set(test.split(/\W/))
+  const nameOf = (file) => `-${file.split('/').at(-1)}-`
+  const name = nameOf(test)
   const isNamed = (other) => name.includes(other) || other.includes(name)
   return Math.max(
     0,
     ...changed.map((file) => {
-      const differs = file.findIndex((part, index) => part !== parts[index])
-      return (isNamed(`-${file.at(-1)}-`) ? 10 : 0) + (differs === -1 ? file.length : differs)
+      const shared = file.split(/\W/).filter((word) => words.has(word)).length
+      return shared + (isNamed(nameOf(file)) ? 10 : 0)
     }),
   )
 }
 
 /** Tests that are close to a changed file come first, and of these the shortest, so that a run begins with a fault. */
-export default class LongestFirst extends TestSequencer {
+export default class Order extends TestSequencer {
   sort(tests) {
     const rank = ({ path }) => {
       const index = LONGEST.findIndex((part) => path.includes(`/test/${part}`))
       return index === -1 ? LONGEST.length : index
     }
+    const [first] = tests
+    if (first && changed.length > 0 && !tests.some(({ path }) => path === ARCHITECTURE))
+      tests = [...tests, { context: first.context, path: ARCHITECTURE }]
     // Before its first run, the size of a file says most about its duration.
     const length = ({ path, duration = statSync(path).size }) => duration
     return super.sort(tests).toSorted((one, other) => {
