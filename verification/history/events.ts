@@ -71,6 +71,8 @@ export type ProcessEntry =
   | { type: 'misread'; at: number; what: string }
   /** An unhandled rejection or an uncaught exception ended the process. */
   | { type: 'crash'; at: number; error: string; origin: 'library' | 'driver' }
+  /** After a collection of its garbage, in bytes. */
+  | { type: 'memory'; at: number; heap: number; rss: number }
   /** The process stopped as requested. */
   | { type: 'stopped'; at: number }
   /** Recorded by the harness. */

@@ -36,7 +36,7 @@ export class AppProcess {
     this.#child = fork(worker, [JSON.stringify(plan)], {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       // Do not load the harness's TypeScript compiler.
-      execArgv: [],
+      execArgv: ['--expose-gc'],
       // Locks are lost often here, and each one would be a warning.
       env: { ...process.env, NODE_NO_WARNINGS: '1', ...clockOf(clock) },
     })

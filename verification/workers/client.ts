@@ -95,7 +95,15 @@ function forgetTransaction(dataSource: DataSource): void {
 
 async function openPrisma({ connection, timeLimit }: ClientOptions): Promise<Client> {
   const { dialect } = connection
-  const prisma = await connect(adapterFor(dialect), connection.url, adapterOptions(connection))
+  const adapter = adapterFor(dialect)
+  const options = adapterOptions(connection)
+  const prisma = await connect(adapter, connection.url, options)
+  // The adapter for MySQL hides its settings.
+  const hidesSettings = ownConnections > 0 && ['mariadb', 'mysql'].includes(dialect)
+  const text = { connectionLimit: 1, adapter: { useTextProtocol: true } }
+  const own = hidesSettings && {
+    adapter: (await adapter.make(connection.url, { ...options, ...text })) as never,
+  }
   const queries = (client: RawClientLike): Pick<Client, 'query'> => ({
     query: async (statement, values = []) => {
       const text = spelled(statement, driverOf(dialect).placeholder)
@@ -107,7 +115,7 @@ async function openPrisma({ connection, timeLimit }: ClientOptions): Promise<Cli
   })
   await prisma.$queryRawUnsafe('select 1')
   return {
-    provider: prismaLockProvider(prisma, { timeLimit, ownConnections, lockedBy: WORKER }),
+    provider: prismaLockProvider(prisma, { timeLimit, ownConnections, lockedBy: WORKER, ...own }),
     ...queries(prisma),
     transaction: (work) =>
       prisma.$transaction((tx) => work({ ...queries(tx), guard: () => guardInPrisma(tx) }), {

@@ -16,6 +16,8 @@ export interface Identity {
 /** What one process of an app does until it is asked to stop. */
 export interface Plan extends Identity, ClientOptions {
   readonly work: Work
+  /** Whether its memory is measured, so that it must not keep a stack for each promise. */
+  readonly isMeasured?: boolean
 }
 
 type Work =
@@ -34,6 +36,8 @@ export type MessageToProcess =
   | { readonly type: 'done' }
   /** Occupy this many connections of the pool for this long. */
   | { readonly type: 'exhaust'; readonly connections: number; readonly milliseconds: number }
+  /** Record how much memory is used. */
+  | { readonly type: 'measure' }
   | { readonly type: 'stop' }
 
 export type MessageFromProcess =

@@ -43,7 +43,7 @@ const phases = new Phases(
     }),
 )
 
-rememberWherePromisesAreMade()
+if (plan.isMeasured !== true) rememberWherePromisesAreMade()
 process.on('uncaughtException', (error) => crash(error, originOf(error)))
 process.on('unhandledRejection', (reason, promise) => {
   const error = reason instanceof Error ? reason : new Error(String(reason))
@@ -272,6 +272,12 @@ async function occupy(client: Client, connections: number, milliseconds: number)
   await Promise.allSettled(Array.from({ length: connections }, one))
 }
 
+function measure(): void {
+  globalThis.gc?.()
+  const { heapUsed: heap, rss } = process.memoryUsage()
+  record({ type: 'memory', at: monotonic(), heap, rss })
+}
+
 async function connected(): Promise<Client> {
   for (;;) {
     try {
@@ -293,6 +299,7 @@ async function main(): Promise<void> {
     if (message.type === 'ambush') phases.lay(message.ambush)
     else if (message.type === 'done') acted?.()
     else if (message.type === 'stop') stop.abort()
+    else if (message.type === 'measure') measure()
     else void opening.then((client) => occupy(client, message.connections, message.milliseconds))
   })
   const client = await opening
