@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { drivers } from '../../src/drivers/drivers'
+import { withValues } from '../../src/drivers/mysql2'
 import { sqlClient, type RunStatement } from '../../src/drivers/sql-client'
 import { isNotPrepared } from '../../src/drivers/statement-names'
 import { DriverError, type StatementResult } from '../../src/sql/session'
@@ -46,6 +47,12 @@ describe('a SQL client', () => {
       expect(asked).toEqual([text, values])
     },
   )
+
+  it('writes values into a text for MySQL, but not into a quoted name', () => {
+    expect(withValues('select `by?` from t where a = ? and b = ?', ['x', 1])).toBe(
+      "select `by?` from t where a = _utf8mb4 x'78' and b = 1",
+    )
+  })
 
   it.each([
     ['mysql', { rows: [{ owner: new TextEncoder().encode('报告'), held: 1 }] }, [{ owner: '报告', held: 1 }]],

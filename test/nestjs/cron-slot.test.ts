@@ -13,6 +13,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { migrated, openMemory } from '../backends/open-database'
 import { providerOf } from '../core/provider-of'
 import { eventually } from '../eventually'
+import { promiseWithResolvers } from '../promise-with-resolvers'
 import { lockError } from '../lock-error'
 import { startScheduler, startWith } from './application'
 import { jobClass } from './job-class'
@@ -189,18 +190,22 @@ describe('@SchedulerLock with catchUp', () => {
       asked.push(configuration.name)
       return storage.acquire(configuration)
     })
+    const closing = promiseWithResolvers<void>()
     let ran = 0
     class Throwing {
       @Cron('0 3 * * *')
       @SchedulerLock({ name: 'throwing', lockAtMostFor: '1m', catchUp: '25h', onSkip: 'throw' })
-      nightly(): void {
+      async nightly(): Promise<void> {
         ran++
+        await closing.promise
         throw new Error('boom')
       }
     }
     for (const starts of [1, 2, 3]) {
       const application = await startScheduler({ lockProvider, cronTime: CronTime }, Throwing)
-      await application.close()
+      const closed = application.close()
+      closing.resolve()
+      await closed
       expect(asked).toHaveLength(starts)
     }
     expect(ran).toBe(1)

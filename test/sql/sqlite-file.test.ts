@@ -108,8 +108,8 @@ describeBackends(cases)('the SQLite file of $orm, $journal', ({ orm, open, journ
   it('is the one of the app after the working directory changed', async () => {
     process.chdir(dirname(file))
     const app = await open(basename(file), journal)
-    const lock = await app.provider.lock(JOB)
     process.chdir(home)
+    const lock = await app.provider.lock(JOB)
     expect(await app.provider.lock(JOB)).toBeUndefined()
     await lock?.unlock()
     expect(await app.provider.lock(JOB)).toBeDefined()
