@@ -297,7 +297,7 @@ export async function attemptWithin<T>(
       // A statement without an answer may wait for the table on the server. What comes after it must not wait there, too.
       if (sessions.isSilent && (await database.isLockedByOthers(attempt))) throw new LostRace()
       const value = await call.attempt(attempt)
-      releases.hurry()
+      if (releases.notBefore > 0) releases.hurry()
       if (attempt.hasWritten) sessions.forgive(row)
       await attempt.giveBack()
       return value

@@ -26,7 +26,8 @@ export class ReleaseQueue {
   /** In the order in which they take their turns. */
   readonly #releases = new Set<PendingRelease>()
   #interval = SHORTEST_INTERVAL
-  #notBefore = 0
+  /** Until when all releases wait, on the monotonic clock, because the database gave no answer. 0: they do not wait. */
+  notBefore = 0
   #drains = 0
   #isSending = false
   #cancelTimer: Cancel | undefined
@@ -47,7 +48,7 @@ export class ReleaseQueue {
     this.#cancelTimer?.()
     if (this.#isSending || this.#releases.size === 0) return
     const due = Math.min(...[...this.#releases].map((release) => release.due))
-    const delay = Math.max(0, due - time.now(), this.#notBefore - time.now())
+    const delay = Math.max(0, due - time.now(), this.notBefore - time.now())
     this.#cancelTimer = time.after(delay, () => void this.#send(), false)
   }
 
@@ -55,7 +56,7 @@ export class ReleaseQueue {
   async hurryDuring(work: Promise<unknown>): Promise<void> {
     this.#drains++
     this.#interval = SHORTEST_INTERVAL
-    this.#notBefore = 0
+    this.notBefore = 0
     this.schedule()
     await work
     this.#drains--
@@ -64,8 +65,8 @@ export class ReleaseQueue {
   /** Lets releases wait less, because the database has answered another call. */
   hurry(): void {
     const soon = time.now() + LONGEST_IN_A_HURRY
-    if (this.#notBefore <= soon) return
-    this.#notBefore = soon
+    if (this.notBefore <= soon) return
+    this.notBefore = soon
     this.schedule()
   }
 
@@ -82,7 +83,7 @@ export class ReleaseQueue {
     }
     const longest = this.#drains > 0 ? LONGEST_IN_A_HURRY : LONGEST_INTERVAL
     this.#interval = isAnswered ? SHORTEST_INTERVAL : Math.min(this.#interval * 2, longest)
-    this.#notBefore = isAnswered ? 0 : time.now() + time.jittered(this.#interval)
+    this.notBefore = isAnswered ? 0 : time.now() + time.jittered(this.#interval)
     this.#isSending = false
     this.schedule()
   }

@@ -190,7 +190,7 @@ describe('@SchedulerLock with catchUp', () => {
       asked.push(configuration.name)
       return storage.acquire(configuration)
     })
-    const closing = promiseWithResolvers<void>()
+    const closing = promiseWithResolvers()
     let ran = 0
     class Throwing {
       @Cron('0 3 * * *')
