@@ -168,11 +168,11 @@ export class Deadline {
   /**
    * Waits for work, but rejects with `late()` when no time is left. The work itself continues.
    *
-   * @param spare how many milliseconds to keep for later, but at most half of what is left
+   * @param spare how many milliseconds to keep for later, if there are as many
    */
   async wait<T>(work: Promise<T>, late: () => Error, spare = 0, keepsAlive = true): Promise<T> {
     const left = this.takeLeft()
-    const kept = Math.min(spare, left / 2)
+    const kept = Math.min(spare, left)
     try {
       return await inTime(work, left - kept, late, keepsAlive)
     } catch (error) {

@@ -312,7 +312,8 @@ export async function attemptWithin<T>(
       sessions.endTurn(turn, time.now() - begun, isConflict)
     }
   }
-  const spare = isLast ? 0 : Math.max(0, deadline.takeLeft() - Math.max(least, SHORTEST_ATTEMPT))
+  const left = deadline.takeLeft()
+  const spare = isLast ? 0 : Math.max(0, Math.min(left / 2, left - Math.max(least, SHORTEST_ATTEMPT)))
   const answer = work()
   const late = (): Error => new Error(`no answer within ${Math.round(time.now() - begun)} ms`)
   try {
