@@ -64,17 +64,13 @@ type NamedIdentifiers = Identifiers & { readonly name: string }
 export const TABLE_OPTIONS = {
   schema: aString,
   tableName: aString,
-  columnNames: parseColumnNames,
+  // `lockTableNames` checks them.
+  columnNames: (columnNames: Partial<LockColumnNames>) => columnNames,
 } satisfies OptionParsers<LockTableOptions>
 
 function perColumn<Value>(value: (column: LockColumn) => Value): Readonly<Record<LockColumn, Value>> {
   const entries = COLUMNS.map((column) => [column, value(column)] as const)
   return Object.fromEntries(entries) as Record<LockColumn, Value>
-}
-
-function parseColumnNames(columnNames: Partial<LockColumnNames>, option: string): Partial<LockColumnNames> {
-  const parsers = perColumn(() => aString)
-  return parseOptions(columnNames, parsers, option, undefined, option) as Partial<LockColumnNames>
 }
 
 const DEFAULT_COLUMNS: LockColumnNames = {
@@ -87,12 +83,14 @@ const DEFAULT_COLUMNS: LockColumnNames = {
 /**
  * Fills in the defaults.
  *
- * @throws LockError `INVALID_CONFIGURATION` for a name that is empty or used twice
+ * @throws LockError `INVALID_CONFIGURATION` for an unknown column, or a name that is empty or used twice
  */
 export function lockTableNames(
   { schema, tableName, columnNames = {} }: LockTableOptions = {},
   identifiers?: Pick<Identifiers, 'upperCaseNames'>,
 ): LockTableNames {
+  const parsers = perColumn(() => aString)
+  parseOptions(columnNames, parsers, 'columnNames', undefined, 'columnNames')
   const inItsCase = (name: string): string => (identifiers?.upperCaseNames ? name.toUpperCase() : name)
   const columns = perColumn((column) => columnNames[column] ?? inItsCase(DEFAULT_COLUMNS[column]))
   for (const [what, name] of Object.entries({ schema, tableName, ...columns }))
