@@ -80,7 +80,7 @@ export function sqlClient(driver: Driver, client: RunStatement | DriverClient): 
     server: client.server,
     schema: client.schema?.bind(client),
     unusable: client.unusable?.bind(client),
-    leave: client.leave?.bind(client),
+    dropReadOnly: client.dropReadOnly?.bind(client),
   }
 }
 

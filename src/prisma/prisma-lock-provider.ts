@@ -95,7 +95,7 @@ export function prismaLockProvider(
         await check()
         return { run: (...statement) => runRaw(client, ...statement) }
       }),
-    leave: isMySql ? () => endReadOnlyConnection(client) : undefined,
+    dropReadOnly: isMySql ? () => endReadOnlyConnection(client) : undefined,
   })
   const transientErrors = { ...dialect.transientErrors, ...CONFLICTS }
   const ofPrisma = { ...dialect, table: tableOfPrisma(dialect), transientErrors }

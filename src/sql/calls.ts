@@ -147,13 +147,13 @@ export class Attempt {
   }
 
   /** Does with the session what the failure of its statement calls for. Never rejects. */
-  async handOver(what: Handling['session'], takeSilentEnd: () => boolean): Promise<void> {
+  async handOver(what: Handling['session'], countSilence: () => boolean): Promise<void> {
     const canEnd = this.#session?.end !== undefined
-    const ends = what === 'leave' || what === 'end' || (what === 'end sparingly' && takeSilentEnd())
+    const ends = what === 'leave' || what === 'end' || (what === 'end sparingly' && countSilence())
     await this.giveBack(ends ? 'end' : 'release')
     // Otherwise the pool would keep lending connections to a server that accepts no writes, and no job would run. If that fails, the
     // next attempt shows it.
-    if (what === 'leave' && !canEnd) await this.client.leave?.().catch(() => undefined)
+    if (what === 'leave' && !canEnd) await this.client.dropReadOnly?.().catch(() => undefined)
   }
 
   /**
@@ -163,13 +163,13 @@ export class Attempt {
    *
    * @returns the statement that is still under way
    */
-  giveUp(takeSilentEnd: () => boolean): Promise<unknown> | undefined {
+  giveUp(countSilence: () => boolean): Promise<unknown> | undefined {
     this.isGivenUp = true
     // It is being opened, or goes back already.
     if (!this.#session) return undefined
     const endSilent = (): boolean => {
       // Counts the silence even if the session cannot be ended.
-      if (!this.#session || !takeSilentEnd() || !this.#session.end) return false
+      if (!this.#session || !countSilence() || !this.#session.end) return false
       void this.giveBack('end')
       this.#cancel(new DriverError(undefined, 'the session was ended, because no answer arrived'))
       return true
@@ -218,7 +218,7 @@ export async function callDatabase<T>(
 ): Promise<T> {
   const shortest = Math.min(SHORTEST_ATTEMPT, deadline.limit / 4)
   let paused = 0
-  const share: Share = { least: shortest, isLast: false }
+  const share: Share = { least: shortest, takesRest: false }
   let explanation: Failure | undefined
   for (let repeat = 0; ; repeat++) {
     const result = await attemptWithin(database, call, deadline, share)
@@ -234,7 +234,7 @@ export async function callDatabase<T>(
     const isRepeated = isUnknown ? call.isRepeatable?.() === true : handling.repeat !== 'never'
     // What could not be prepared is sent unprepared next, so it does not explain why a call got no answer.
     if (isRepeated && !isUnknown && kind !== 'unprepared') explanation = result
-    if (kind === 'given-up') share.isLast = true
+    if (kind === 'given-up') share.takesRest = true
     // The server let it wait for what is in the way. An attempt that is cut short there would cost its session.
     share.least = Math.max(share.least, shortest + Math.min(LONGEST_WAIT, waited))
     for (;;) {
@@ -247,7 +247,7 @@ export async function callDatabase<T>(
       }
       await sleep(interval)
       paused += interval
-      if (kind !== 'read-only' || database.shared.sessions.takeLeave()) break
+      if (kind !== 'read-only' || database.shared.sessions.countReadOnly()) break
       repeat++
     }
   }
@@ -258,7 +258,7 @@ interface Share {
   /** How many milliseconds it needs: without them it does not begin. */
   least: number
   /** Whether it may take what is left. Otherwise it is given up after half of it, if a repeat would be harmless then. */
-  isLast: boolean
+  takesRest: boolean
   /** Whether the process waits for it before it ends. Default: yes. */
   readonly keepsAlive?: boolean
 }
@@ -268,12 +268,12 @@ export async function attemptWithin<T>(
   database: Database,
   call: DatabaseCall<T>,
   deadline: Deadline,
-  { least, isLast, keepsAlive }: Share,
+  { least, takesRest, keepsAlive }: Share,
 ): Promise<T | Failure> {
-  const { client, dialect, ownConnections: most } = database
+  const { client, dialect, ownConnections } = database
   const { sessions, releases } = database.shared
   const { lockName, precedence = 'acquisition' } = call
-  const turn: Turn = { client, most, precedence, deadline }
+  const turn: Turn = { client, ownConnections, precedence, deadline }
   const begins = sessions.beginTurn(turn)
   if (begins) {
     const crowded = new Error(`all connections were in use, and ${sessions.waiting - 1} other calls waited`)
@@ -289,7 +289,7 @@ export async function attemptWithin<T>(
   }
   const attempt = new Attempt(client, dialect, lockName, sessions.connect.bind(sessions, turn))
   const row = `${database.tableKey} ${lockName}`
-  const takeSilentEnd = (): boolean => sessions.takeSilentEnd(row)
+  const countSilence = (): boolean => sessions.countSilence(row)
   const begun = time.now()
   const work = async (): Promise<T | Failure> => {
     let isConflict = false
@@ -306,25 +306,25 @@ export async function attemptWithin<T>(
       isConflict = kind === 'conflict'
       const waited = isConflict ? time.now() - begun : undefined
       // Otherwise the session belongs to `giveUp`.
-      if (!attempt.isGivenUp) await attempt.handOver(FAILURES[kind].session, takeSilentEnd)
+      if (!attempt.isGivenUp) await attempt.handOver(FAILURES[kind].session, countSilence)
       return new Failure(kind, error, undefined, waited)
     } finally {
       sessions.endTurn(turn, time.now() - begun, isConflict)
     }
   }
   const left = deadline.takeLeft()
-  const spare = isLast ? 0 : Math.max(0, Math.min(left / 2, left - Math.max(least, SHORTEST_ATTEMPT)))
+  const spare = takesRest ? 0 : Math.max(0, Math.min(left / 2, left - Math.max(least, SHORTEST_ATTEMPT)))
   const answer = work()
   const late = (): Error => new Error(`no answer within ${Math.round(time.now() - begun)} ms`)
   try {
     return await deadline.wait(answer, late, spare, keepsAlive).catch((error: unknown) => {
-      if (isLast || call.isRepeatable?.()) throw error
+      if (takesRest || call.isRepeatable?.()) throw error
       return deadline.wait(answer, late, 0, keepsAlive)
     })
   } catch (error) {
     // Nobody waits for it any more.
     sessions.endTurn(turn)
     if (!attempt.isConnected) sessions.forgetRefusal()
-    return new Failure('given-up', error, attempt.giveUp(takeSilentEnd))
+    return new Failure('given-up', error, attempt.giveUp(countSilence))
   }
 }

@@ -263,7 +263,7 @@ export class LockRow implements Acquisition {
     const { timeLimit, shared } = table
     const call: DatabaseCall<number> = { lockName: name, precedence: 'release', attempt }
     const release = (limit: number) =>
-      attemptWithin(table, call, new Deadline(limit), { least: 0, isLast: true, keepsAlive: false })
+      attemptWithin(table, call, new Deadline(limit), { least: 0, takesRest: true, keepsAlive: false })
     Debts.owe({ lease: new Lease(longest), write, timeLimit, release }, debtors, shared)
   }
 

@@ -6,7 +6,7 @@ import { DriverError, type SqlClient, type SqlSession } from './session'
 export interface Turn {
   readonly client: SqlClient
   /** How many connections of its own the client may open. */
-  readonly most: number
+  readonly ownConnections: number
   /** `held`: it keeps a lock that is held, and goes first. */
   readonly precedence: 'held' | 'release' | 'acquisition'
   /** Of the call. */
@@ -16,7 +16,7 @@ export interface Turn {
 interface WaitingTurn {
   readonly turn: Turn
   /** Turns are given in this order. */
-  readonly before: number
+  readonly order: number
   readonly begin: () => void
 }
 
@@ -88,7 +88,7 @@ export class SessionPool {
   #connections = 0
   /** How long a turn takes, in milliseconds: the average, in which the last ones count most. */
   #turnTakes = 0
-  #isWaitingForLocks = false
+  #lastTurnWaited = false
   #refusedUntil = 0
   readonly #heldLocks = new Set<{ readonly lease: Lease }>()
   readonly #silent = new Allowance(20, 300_000)
@@ -106,9 +106,9 @@ export class SessionPool {
     return new Promise((begin) => {
       const { precedence, deadline } = turn
       const { end, limit } = deadline
-      const before = precedence === 'held' ? -Infinity : precedence === 'release' ? end - limit / 5 : end
-      const later = this.#waiting.findIndex((other) => other.before > before)
-      this.#waiting.splice(later < 0 ? this.#waiting.length : later, 0, { turn, before, begin })
+      const order = precedence === 'held' ? -Infinity : precedence === 'release' ? end - limit / 5 : end
+      const later = this.#waiting.findIndex((other) => other.order > order)
+      this.#waiting.splice(later < 0 ? this.#waiting.length : later, 0, { turn, order, begin })
       this.#next()
     })
   }
@@ -124,7 +124,7 @@ export class SessionPool {
     this.#stopWatch()
     if (took !== undefined) {
       this.#turnTakes += (took - this.#turnTakes) / 4
-      this.#isWaitingForLocks = isConflict && took >= LONG_WAIT
+      this.#lastTurnWaited = isConflict && took >= LONG_WAIT
     }
     if (this.#waiting.length > 0) this.#next()
   }
@@ -151,7 +151,7 @@ export class SessionPool {
   readonly #beginAnother = (): void => {
     this.#cancelWatch = undefined
     const [first] = this.#waiting
-    if (first && this.#canOpen(first.turn) && this.#turns.size < first.turn.most) this.#begin(first)
+    if (first && this.#canOpen(first.turn) && this.#turns.size < first.turn.ownConnections) this.#begin(first)
     this.#next()
   }
 
@@ -163,9 +163,9 @@ export class SessionPool {
   #hasRoom(turn: Turn): boolean {
     const turns = this.#turns.size
     // While they wait on the server, as MySQL's do for a locked table, leave the app the other half of a usual pool.
-    if (!this.#canOpen(turn)) return turns < (this.#isWaitingForLocks ? USUAL_CONNECTIONS : MOST_OF_POOL)
+    if (!this.#canOpen(turn)) return turns < (this.#lastTurnWaited ? USUAL_CONNECTIONS : MOST_OF_POOL)
     if (turns === 0 || turns < this.#connections) return true
-    if (turns >= turn.most) return false
+    if (turns >= turn.ownConnections) return false
     if (turn.precedence === 'held') return true
     const { length } = this.#waiting
     return turns < USUAL_CONNECTIONS
@@ -173,15 +173,13 @@ export class SessionPool {
       : (length * this.#turnTakes) / turns > turn.deadline.limit / 2
   }
 
-  #canOpen({ client, most }: Turn): boolean {
-    return (
-      client.open !== undefined && most > 0 && (this.#refusedUntil === 0 || time.now() >= this.#refusedUntil)
-    )
+  #canOpen({ client, ownConnections }: Turn): boolean {
+    return client.open !== undefined && ownConnections > 0 && time.now() >= this.#refusedUntil
   }
 
   /** Returns a session for the turn: an idle one, a new one, or one of the client's pool. */
   async connect(turn: Turn): Promise<SqlSession> {
-    const { client, most, precedence } = turn
+    const { client, ownConnections, precedence } = turn
     // What holds a lock may still end well.
     const unusable = precedence === 'acquisition' ? client.unusable?.() : undefined
     if (unusable) throw unusable
@@ -193,7 +191,7 @@ export class SessionPool {
       void idle.close()
     }
     let why: unknown
-    if (this.#canOpen(turn) && this.#connections < most) {
+    if (this.#canOpen(turn) && this.#connections < ownConnections) {
       this.#connections++
       const began = time.now()
       try {
@@ -212,7 +210,7 @@ export class SessionPool {
       }
     }
     const session = await client.connect().catch((error: unknown) => {
-      if (!(error instanceof LockError) || !client.open || most === 0) throw error
+      if (!(error instanceof LockError) || !client.open || ownConnections === 0) throw error
       // No lock can use the client's pool, so there is nothing else than its own connections.
       this.#refusedUntil = 0
       // Created only now, because a stack trace takes longer than all else here.
@@ -226,17 +224,17 @@ export class SessionPool {
    * Takes the session that was used last, and leads where the client leads now, or led before it was ended. The one that stays with a held
    * lock is left to what keeps the lock, once it has been idle for long, if the turn can open another one.
    */
-  #takeIdle({ client, most, precedence }: Turn, source: unknown): PooledSession | undefined {
+  #takeIdle({ client, ownConnections, precedence }: Turn, source: unknown): PooledSession | undefined {
     const [only, ...others] = this.#idle
     const isLeft =
       precedence === 'acquisition' &&
       this.#heldLocks.size > 0 &&
       others.length === 0 &&
-      this.#connections < most
+      this.#connections < ownConnections
     if (isLeft && only && time.now() - only.since > IDLE) return undefined
     for (let index = this.#idle.length - 1; index >= 0; index--) {
       const idle = this.#idle[index]
-      if (!idle || (idle.isOwn && most === 0)) continue
+      if (!idle || (idle.isOwn && ownConnections === 0)) continue
       const isOfClient =
         idle.source === source || (precedence !== 'acquisition' && client.unusable?.() !== undefined)
       if (isOfClient) return this.#idle.splice(index, 1)[0]
@@ -255,15 +253,15 @@ export class SessionPool {
   }
 
   /** Counts a session that gave no answer to a statement for this row. @returns whether it may be ended */
-  takeSilentEnd(row: string): boolean {
+  countSilence(row: string): boolean {
     const ofRow = this.#silentOfRow.get(row) ?? 0
     if (ofRow >= 10 || !this.#silent.take()) return false
     this.#silentOfRow.set(row, ofRow + 1)
     return true
   }
 
-  /** Returns whether a call may be repeated on a server that accepted no writes, which costs one more session. */
-  takeLeave(): boolean {
+  /** Counts a server that accepted no writes. @returns whether the call may be repeated, which costs one more session */
+  countReadOnly(): boolean {
     return this.#readOnly.take()
   }
 
@@ -336,7 +334,7 @@ class PooledSession implements SqlSession {
   ) {
     this.execute = session.execute.bind(session)
     this.wake = session.wake?.bind(session)
-    this.end = session.end && (() => this.#leave(session.end))
+    this.end = session.end && (() => this.#closeBy(session.end))
   }
 
   release(): void {
@@ -348,13 +346,13 @@ class PooledSession implements SqlSession {
   /** Closes it, or returns it to the client's pool. Never rejects. */
   async close(): Promise<void> {
     try {
-      await this.#leave(this.session.release)
+      await this.#closeBy(this.session.release)
     } catch {
       // The connection is broken, and its socket is closed.
     }
   }
 
-  #leave(how: SqlSession['end']): unknown {
+  #closeBy(how: SqlSession['end']): unknown {
     if (this.isOwn) this.closed()
     return how?.call(this.session)
   }

@@ -60,7 +60,7 @@ export interface SqlClient {
   /** Whether its pool has room enough to keep one session while a lock is held. Default: no. */
   readonly keepsOne?: boolean | undefined
   /** Called if the server accepts no writes and the session has no `end`: removes such a connection from the client's pool. */
-  readonly leave?: (() => Promise<unknown>) | undefined
+  readonly dropReadOnly?: (() => Promise<unknown>) | undefined
 }
 
 /** One connection, in autocommit, that no transaction of the app uses. It is released or ended, and not used afterwards, unless it rests. */

@@ -85,7 +85,7 @@ const client: SqlClient = {
       ...(canEnd && { end: () => ways.push('end') }),
     }
   },
-  leave: () => Promise.resolve(given.at(-1)?.ways.push('leave')),
+  dropReadOnly: () => Promise.resolve(given.at(-1)?.ways.push('leave')),
   unusable: () => unusable,
 }
 

@@ -10,8 +10,8 @@ export const BREAKS = {
     {
       breaks: 'a held lock is acquired',
       file: 'src/sql/statements.ts',
-      find: 'acquire: dialect.acquire(dialect, lock)',
-      replace: 'acquire: dialect.acquire(dialect, { ...lock, now: lock.leaseEnd })',
+      find: 'acquire: dialect.acquire(lock)',
+      replace: 'acquire: dialect.acquire({ ...lock, now: lock.leaseEnd })',
     },
   ],
   clock: [
