@@ -100,14 +100,9 @@ export async function runInScope<T>(
   }
 }
 
-/** Makes `call` a call of `runNow`. */
-export function runByHand<T>(byHand: CallByHand, call: () => T): T {
-  return scopes.run({ lock: undefined, outer: scopes.getStore(), inner: 0, byHand }, call)
-}
-
-/** Calls the work as a unit test that assumes locks: locked methods then run without a lock provider. */
-export function runAssumed<T>(work: () => T): T {
-  return scopes.run({ lock: undefined, outer: scopes.getStore(), inner: 0, isAssumed: true }, work)
+/** Calls the work inside a scope without a lock: that of a call of `runNow`, or of a unit test that assumes locks. */
+export function runWithoutLock<T>(mark: Pick<Scope, 'byHand' | 'isAssumed'>, work: () => T): T {
+  return scopes.run({ lock: undefined, outer: scopes.getStore(), inner: 0, ...mark }, work)
 }
 
 /** Returns whether a unit test assumes locks here: inside `assumeLocked`, or after `makeAllAssertsPass(true)`. */

@@ -10,7 +10,7 @@ import {
 import { sharedByEveryCopy } from './copies'
 import { configurationError, warn } from './errors'
 import type { Task, TaskResult } from './lock'
-import { callByHand, runByHand, type CallByHand } from './scope'
+import { callByHand, runWithoutLock, type CallByHand } from './scope'
 import { aFunction, parseOptions, optionError, type OptionParsers } from './options'
 import { timeOf } from './slots'
 
@@ -139,7 +139,7 @@ type ValueOf<T> = [T] extends [TaskResult<infer Value>] ? Value : T
 export async function runNow<T>(call: () => T): Promise<TaskResult<ValueOf<Awaited<T>>>> {
   const byHand: CallByHand = { isOpen: true }
   try {
-    await runByHand(byHand, call)
+    await runWithoutLock({ byHand }, call)
   } finally {
     byHand.isOpen = false
   }
