@@ -245,7 +245,15 @@ export class HeldLock implements Lock {
     if (!this.#report) return
     const error = this.#errorOf(end)
     this.#notify('onLockLost', { error })
-    if (!hasListeners(this.#report.listeners, 'onLockLost')) warn(outlivedLockError(error))
+    if (hasListeners(this.#report.listeners, 'onLockLost')) return
+    // Without a warning, the task would end as if it had kept its lock.
+    warn(
+      new LockError(
+        error.code,
+        `${error.message} The task outlived its lock, so another instance may run it at the same time – choose a longer lockAtMostFor, and let the task stop when its signal aborts.`,
+        { lockName: this.name },
+      ),
+    )
   }
 
   /** Ends the lock, once: only the first end counts. */
@@ -284,13 +292,4 @@ export class HeldLock implements Lock {
 function parseOutcome<Value>(outcome: Value, option: string, lockName?: string): Value {
   if (['succeeded', 'failed', 'unused'].includes(String(outcome))) return outcome
   throw optionError(option, "'succeeded', 'failed' or 'unused'", lockName)
-}
-
-/** Creates the process warning for a loss without a listener. Without it, the task would end as if it had kept its lock. */
-function outlivedLockError({ code, message, lockName }: LockError): LockError {
-  return new LockError(
-    code,
-    `${message} The task outlived its lock, so another instance may run it at the same time – choose a longer lockAtMostFor, and let the task stop when its signal aborts.`,
-    { lockName },
-  )
 }

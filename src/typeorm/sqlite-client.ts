@@ -109,7 +109,7 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
   const connect = async (): Promise<DriverSession> => {
     const { databaseConnection: opened } = driver()
     if (type === 'sqljs')
-      return { run: inTransaction(onSqlJs(opened as SqlJsLike), () => autoSave(driver())) }
+      return { run: inTransaction(onSqlJs(opened as SqlJsLike), () => driver().autoSave?.()) }
     const run = onBetterSqlite3(opened as BetterSqlite3Like)
     const { rows } = isThreaded ? await allOf(opened as Sqlite3Like, READ_FILE) : run(READ_FILE)
     // Absolute, whatever the working directory is now; empty for an in-memory database.
@@ -136,7 +136,7 @@ function inMemoryError(): LockError {
 }
 
 /** @param save called after a statement that changed rows */
-function inTransaction(run: Run, save?: () => Promise<void>): RunStatement {
+function inTransaction(run: Run, save?: () => Promise<void> | undefined): RunStatement {
   return async (text, values) => {
     try {
       run('begin')
@@ -155,7 +155,11 @@ function inTransaction(run: Run, save?: () => Promise<void>): RunStatement {
       }
       throw error
     }
-    if (Number(answer.changed) > 0) await save?.()
+    if (Number(answer.changed) > 0)
+      await save?.()?.catch((error: unknown) => {
+        // The statement was executed but not saved, so it is unknown whether its effect survives a restart.
+        throw new DriverError(undefined, error)
+      })
     return answer
   }
 }
@@ -205,14 +209,5 @@ function onSqlJs(database: SqlJsLike): Run {
     } finally {
       statement.free()
     }
-  }
-}
-
-async function autoSave(driver: SqliteDriverLike): Promise<void> {
-  try {
-    await driver.autoSave?.()
-  } catch (error) {
-    // The statement was executed but not saved, so it is unknown whether its effect survives a restart.
-    throw new DriverError(undefined, error)
   }
 }
