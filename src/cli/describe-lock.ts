@@ -2,7 +2,6 @@ import { styleText } from 'node:util'
 import { formatDuration } from '../core/internal'
 import {
   displayedOwner,
-  foreignClock,
   isTrouble,
   JOB_STATES,
   jobView,
@@ -69,10 +68,6 @@ function details(lock: LockRecord): string {
     owner: owner(job),
     'locked at': wasAcquired(lock) ? at(lock.lockedAt, lock.now) : 'never',
     'lock until': at(lock.lockUntil, lock.now),
-    [styleText('red', 'warning')]:
-      foreignClock(lock) > 0
-        ? `another clock or time zone wrote locked at, or a clock was set back – run ${COMMAND} doctor`
-        : '',
   }
   return labelled(Object.entries(rows).filter(([, value]) => value !== ''))
 }
