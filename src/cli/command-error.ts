@@ -1,3 +1,4 @@
+import { unescape } from 'node:querystring'
 import { LockError } from '../core/internal'
 
 /** Documented in `--help` and in docs/cli.md. */
@@ -86,11 +87,7 @@ export function hideUrl(url: string): void {
   const pieces = passwords.flatMap((password) => password.split(/[@:/?#;{}]/))
   for (const secret of [...passwords, ...pieces]) {
     hide(secret)
-    try {
-      hide(decodeURIComponent(secret))
-    } catch {
-      continue
-    }
+    hide(unescape(secret))
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Driver } from '../../drivers/internal'
 import type { StatementResult } from '../../sql/internal'
-import { databaseFailure, wrongUsage, type CommandError } from '../command-error'
+import { databaseFailure, wrongUsage } from '../command-error'
 import { oneLine } from '../output'
 import { Project } from '../project'
 
@@ -43,6 +43,9 @@ export function describeTls(ssl: unknown): string {
   return ssl ? `TLS${isUnchecked ? ', without a check of the certificate' : ''}` : 'no TLS'
 }
 
+const UNREADABLE =
+  'The URL cannot be read – check its host and port, and percent-encode special characters in all other parts: @ as %40, / as %2F, # as %23, ? as %3F, % as %25.'
+
 /**
  * Parses `scheme://user:password@host/database` by the standard that the drivers' own parsers follow. Rejects a URL that parsers may
  * read differently, because an error might then show a part of the password as the host.
@@ -51,18 +54,12 @@ export function describeTls(ssl: unknown): string {
  */
 export function readUrl(text: string): URL {
   const [, afterAuthority = ''] = /^[^:]*:\/\/[^/?#]*(.*)$/s.exec(text) ?? []
-  if (!URL.canParse(text) || afterAuthority.includes('@')) throw unreadable()
+  if (!URL.canParse(text) || afterAuthority.includes('@')) throw wrongUsage(UNREADABLE)
   const url = new URL(text)
   try {
     for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part)
   } catch {
-    throw unreadable()
+    throw wrongUsage(UNREADABLE)
   }
   return url
-}
-
-function unreadable(): CommandError {
-  return wrongUsage(
-    'The URL cannot be read – check its host and port, and percent-encode special characters in all other parts: @ as %40, / as %2F, # as %23, ? as %3F, % as %25.',
-  )
 }

@@ -21,6 +21,9 @@ interface MsSql {
   }
 }
 
+const UNREADABLE =
+  'The URL cannot be read – write sqlserver://host:1433;database=…;user=…;password={…};…, or use --data-source.'
+
 /** Uses mssql. */
 export const mssqlDriver: CliDriver = {
   ...drivers.mssql,
@@ -54,7 +57,7 @@ export const mssqlDriver: CliDriver = {
  */
 export function connectionString(url: string): string {
   const [, host, port = '1433', properties = ''] = /^\w+:\/\/([^;:/@\s]+)(?::(\d+))?(;.*)?$/s.exec(url) ?? []
-  if (host === undefined) throw unreadable()
+  if (host === undefined) throw wrongUsage(UNREADABLE)
   const names = properties
     .replace(/;\s*(user|username|userid)\s*=/gi, ';User Id=')
     .replace(/;\s*databasename\s*=/gi, ';Database=')
@@ -65,12 +68,6 @@ function read(ConnectionPool: MsSql['ConnectionPool'], text: string): Configurat
   try {
     return ConnectionPool.parseConnectionString(text)
   } catch {
-    throw unreadable()
+    throw wrongUsage(UNREADABLE)
   }
-}
-
-function unreadable() {
-  return wrongUsage(
-    'The URL cannot be read – write sqlserver://host:1433;database=…;user=…;password={…};…, or use --data-source.',
-  )
 }
