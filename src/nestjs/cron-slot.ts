@@ -55,12 +55,9 @@ export class CronSlots {
 
   /** Returns when the method is due, for the lock page. The expression is read when it is needed, because `setTime` may change it. */
   dueOf(cron: CronOptions): { readonly cronTime: CronTimeLike } {
-    const cronTime = (): CronTimeLike => this.#cronTimeOf(cron)
-    return {
-      get cronTime() {
-        return cronTime()
-      },
-    }
+    return Object.defineProperty({} as { readonly cronTime: CronTimeLike }, 'cronTime', {
+      get: () => this.#cronTimeOf(cron),
+    })
   }
 
   /** Returns the expression of the scheduler's job, because `setTime` may have changed it, or otherwise that of `@Cron`. */

@@ -55,7 +55,7 @@ export interface SchedulerLockOptions<This = unknown, Arguments extends unknown[
 export type SchedulerLockDefaultsOptions = Omit<SchedulerLockOptions, 'name' | 'slot' | 'catchUp'>
 
 const { name: _, slot: __, ...RUN_OPTIONS } = TASK_OPTIONS
-const DEFAULTS = {
+export const DEFAULT_OPTIONS = {
   ...RUN_OPTIONS,
   lockAtMostFor: aConfiguredDuration,
   lockAtLeastFor: aConfiguredDuration,
@@ -63,17 +63,10 @@ const DEFAULTS = {
 } satisfies OptionParsers<SchedulerLockDefaultsOptions>
 const OPTIONS = {
   name: parseNameOrFunction,
-  ...DEFAULTS,
+  ...DEFAULT_OPTIONS,
   slot: parseSlotOption,
   catchUp: aDuration,
 } satisfies OptionParsers<SchedulerLockOptions>
-
-/** @throws LockError `INVALID_CONFIGURATION` */
-export function parseSchedulerLockDefaults(
-  options: SchedulerLockDefaultsOptions,
-): SchedulerLockDefaultsOptions {
-  return parseOptions(options, DEFAULTS, '@SchedulerLockDefaults options')
-}
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function parseSchedulerLockOptions(options: SchedulerLockOptions): SchedulerLockOptions {

@@ -1,7 +1,7 @@
-import { parseDue, type Duration, executeJob, configurationError } from '../core/internal'
+import { parseDue, parseOptions, type Duration, executeJob, configurationError } from '../core/internal'
 import { executorsOf, injectExecutors } from './locking-task-executors'
 import {
-  parseSchedulerLockDefaults,
+  DEFAULT_OPTIONS,
   parseSchedulerLockOptions,
   type SchedulerLockDefaultsOptions,
   type SchedulerLockOptions,
@@ -105,7 +105,7 @@ export function configurationOf(instance: object, own: SchedulerLockOptions) {
 export function SchedulerLockDefaults(
   defaults: Omit<SchedulerLockOptions, 'name' | 'slot' | 'catchUp'>,
 ): (target: abstract new (...args: never[]) => unknown) => void {
-  const parsed = parseSchedulerLockDefaults(defaults)
+  const parsed = parseOptions(defaults, DEFAULT_OPTIONS, '@SchedulerLockDefaults options')
   return (target) => {
     const prototype = target.prototype as object
     Object.defineProperty(prototype, DEFAULTS, {
