@@ -42,17 +42,14 @@ export function addLockCommands(program: Command): void {
     .description(
       'Prints a line for each of these jobs that is stuck or late, for probes and monitoring. With --must-have-succeeded it also prints those that died or failed, and those whose last run is not known to have succeeded. A paused job is neither. Exit status 1 if it printed a line.',
     )
-  onDatabase(
-    check,
-    ['mustHaveSucceeded', 'runningAtMost', 'json'],
-    async ({ provider }, flags, limits: Limits) => {
-      const { mustHaveSucceeded, runningAtMost, json } = flags
-      const jobs = await provider.table.overdue(limits, { mustHaveSucceeded, runningAtMost })
-      if (json) printJson(jobs.map(forJson))
-      else print(jobs.length === 0 ? 'No job needs you.' : withAdvice(jobs))
-      if (jobs.length > 0) process.exitCode = ExitCode.no
-    },
-  )
+  const options = ['mustHaveSucceeded', 'runningAtMost', 'json'] as const
+  onDatabase(check, options, async ({ provider }, flags, limits: Limits) => {
+    const { mustHaveSucceeded, runningAtMost, json } = flags
+    const jobs = await provider.table.overdue(limits, { mustHaveSucceeded, runningAtMost })
+    if (json) printJson(jobs.map(forJson))
+    else print(jobs.length === 0 ? 'No job needs you.' : withAdvice(jobs))
+    if (jobs.length > 0) process.exitCode = ExitCode.no
+  })
 }
 
 /** Splits at the last equals sign, because a name may contain one and a duration cannot. */

@@ -20,28 +20,25 @@ export function addOperateCommands(program: Command): void {
     .description(
       'Acquires the lock without a run, so that every instance skips the job, those of Java services too. The pause ends with resume, or after --duration. While a run is in progress the job cannot be paused: --wait waits for the end of that run. Exit status 1 if the job was not paused.',
     )
-  onDatabase(
-    pause,
-    ['duration', 'reason', 'pausedBy', 'wait', 'json'],
-    async (connection, flags, name: string) => {
-      const { provider } = connection
-      const place = await announce(connection)
-      const { pausedBy = whoAmI(), duration, reason, wait, json } = flags
-      let before: LockRecord | undefined
-      const attempt = async (): Promise<boolean> => {
-        before = await provider.table.find(name)
-        // Otherwise a run that ends after this reading would be overwritten unread.
-        if (wait !== undefined && before?.held) return false
-        return provider.table.pause(name, { duration, reason, pausedBy })
-      }
-      const paused = await poll(attempt, Boolean, parseWait(wait ?? 0, 'wait'))
-      const lock = await existingLock(provider, name)
-      if (!paused) throw refusal(`${stateOf(lock)} – it was not paused.${advice(lock)}`)
-      show(lock, json, place)
-      if (before) warn(`Before the pause: ${sentence(jobView(name, before))}`)
-      if (!wasAcquired(lock)) warn(`Lock '${lock.name}' has never been acquired – check the name of the job.`)
-    },
-  )
+  const options = ['duration', 'reason', 'pausedBy', 'wait', 'json'] as const
+  onDatabase(pause, options, async (connection, flags, name: string) => {
+    const { provider } = connection
+    const place = await announce(connection)
+    const { pausedBy = whoAmI(), duration, reason, wait, json } = flags
+    let before: LockRecord | undefined
+    const attempt = async (): Promise<boolean> => {
+      before = await provider.table.find(name)
+      // Otherwise a run that ends after this reading would be overwritten unread.
+      if (wait !== undefined && before?.held) return false
+      return provider.table.pause(name, { duration, reason, pausedBy })
+    }
+    const paused = await poll(attempt, Boolean, parseWait(wait ?? 0, 'wait'))
+    const lock = await existingLock(provider, name)
+    if (!paused) throw refusal(`${stateOf(lock)} – it was not paused.${advice(lock)}`)
+    show(lock, json, place)
+    if (before) warn(`Before the pause: ${sentence(jobView(name, before))}`)
+    if (!wasAcquired(lock)) warn(`Lock '${lock.name}' has never been acquired – check the name of the job.`)
+  })
 
   const resume = program
     .command('resume')

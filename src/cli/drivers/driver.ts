@@ -16,7 +16,7 @@ export interface CliDriver extends Driver {
 
 export interface DriverConnection {
   /** Whether it uses TLS, in words; missing for a file. */
-  readonly tls?: string
+  readonly tls?: string | undefined
   query(text: string, values: readonly (string | number | null)[]): Promise<StatementResult>
   close(): unknown
 }

@@ -38,9 +38,7 @@ export async function openLibsql(
   // It connects only now.
   await client.execute({ sql: 'select 1', args: [] })
   return {
-    ...(url.startsWith('file:')
-      ? {}
-      : { tls: describeTls(!/[?&]tls=0/.test(url) && !/^(http|ws):/.test(url)) }),
+    tls: url.startsWith('file:') ? undefined : describeTls(!/[?&]tls=0|^(http|ws):/.test(url)),
     query: async (sql, args) => {
       const { rows, rowsAffected } = await client.execute({ sql, args })
       return { rows: rows.map((row) => ({ ...row })), changed: rowsAffected }
