@@ -140,13 +140,16 @@ describe('the floors', () => {
   })
 })
 
-it('docs/maintainers/architecture.md has every folder of src, and no other', () => {
-  const page = read('docs/maintainers/architecture.md')
+it.each([
+  ['docs/maintainers/architecture.md', 'src'],
+  ['CONTRIBUTING.md', 'test'],
+])('%s has every folder of %s, and no other', (page, parent) => {
   // What stands between backticks in the first column of the tables.
-  const first = [...page.matchAll(/^\| (`[^|]*`) +\|/gm)].map(([, cell = '']) => cell).join()
-  const named = [...first.matchAll(/`([^`]+)`/g)].map(([, folder]) => folder)
-  const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  expect(named.sort()).toEqual(folders.map(({ name }) => `src/${name}`).sort())
+  const first = [...read(page).matchAll(/^\| (`[^|]*`) +\|/gm)].map(([, cell = '']) => cell).join()
+  const named = [...first.matchAll(/`([^`]+)`/g)].flatMap(([, folder = '']) => folder.match(/^\w+\/.+/) ?? [])
+  const folders = readdirSync(join(project, parent), { withFileTypes: true })
+  const names = folders.filter((entry) => entry.isDirectory()).map(({ name }) => `${parent}/${name}`)
+  expect(named.sort()).toEqual(names.sort())
 })
 
 it('a dialect is named only where that is the matter', () => {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import TestSequencer from '@jest/test-sequencer'
 import { root } from '../../jest.config.mjs'
@@ -21,6 +21,16 @@ const changed = process.argv
   .map((each) => /^src\/(.*)\.ts$/.exec(relative(root, resolve(each)).replaceAll('\\', '/'))?.[1])
   .filter((file) => file !== undefined)
 
+const source = (file) => readFileSync(resolve(root, 'src', `${file}.ts`), 'utf8')
+/** The files that import a changed one: their tests may be its own. */
+const importing =
+  changed.length === 0
+    ? []
+    : readdirSync(resolve(root, 'src'), { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.endsWith('.ts'))
+        .map((path) => path.replaceAll('\\', '/').slice(0, -'.ts'.length))
+        .filter((path) => changed.some((file) => source(path).includes(`/${file.split('/').at(-1)}'`)))
+
 /** How close a test is to a changed file: the words of one name are in the other, or their paths share words. */
 function closeness(path) {
   if (path === ARCHITECTURE) return 10
@@ -28,13 +38,12 @@ function closeness(path) {
   const words = new Set(test.split(/\W/))
   const nameOf = (file) => `-${file.split('/').at(-1)}-`
   const name = nameOf(test)
-  const isNamed = (other) => name.includes(other) || other.includes(name)
+  const isNamed = (file) => name.includes(nameOf(file)) || nameOf(file).includes(name)
+  const shared = (file) => file.split(/\W/).filter((word) => words.has(word)).length
   return Math.max(
     0,
-    ...changed.map((file) => {
-      const shared = file.split(/\W/).filter((word) => words.has(word)).length
-      return shared + (isNamed(nameOf(file)) ? 10 : 0)
-    }),
+    ...changed.map((file) => shared(file) + (isNamed(file) ? 10 : 0)),
+    ...importing.map((file) => (isNamed(file) ? 5 : 0)),
   )
 }
 

@@ -24,6 +24,7 @@ function row(lockedBy: string, at: number, until: number): LockRecord {
 const LIVE = newOwner('host/1')
 const ofProcess = (pid: number) => newOwner(defaultLockedBy()).replace(`/${process.pid}/`, `/${pid}/`)
 const { pid: GONE } = spawnSync('true')
+const FOR_EVER = new Date(253402300799999)
 const YEARS = 273.5 * 365.25 * 24 * 60
 
 const every = (minutes: number) =>
@@ -48,6 +49,7 @@ describe('a job', () => {
     ],
     ['died', '3m ago', row(LIVE, -9, -3), {}],
     ['paused', '1h left', row('paused by ann: disk', -90, 60), { overdueAfter: MINUTE }],
+    ['paused', 'for ever left', { ...row('paused by ann: disk', -90, 60), lockUntil: FOR_EVER }, {}],
     ['late', 'acquired 4m ago, limit 1m', row('host/1/1000 succeeded', -4, -3), { overdueAfter: MINUTE }],
     ['late', 'never ran, limit 1m', undefined, { overdueAfter: MINUTE }],
     ['missed', 'due 20m ago, nobody ran it', row('host/1/1000 succeeded', -80, -79), { job: every(60) }],
@@ -71,7 +73,7 @@ it('trouble comes first, the latest before what is known, then the others by sta
     jobView('tenant-10', row('host/1/1000 succeeded', -4, -3)),
     jobView('tenant-9', row('host/1/1000 succeeded', -2, -1)),
     jobView('running', row(LIVE, -4, 6)),
-    jobView('known', { ...row(LIVE, -4_000, 6), lockUntil: new Date(253402300799999) }),
+    jobView('known', { ...row(LIVE, -4_000, 6), lockUntil: FOR_EVER }),
     jobView('ahead', row('java', 180, 200)),
     jobView('failed', row('host/1/1000 failed', -4, -3)),
     jobView('missed', row('host/1/1000 succeeded', -80, -79), { job: every(60) }),

@@ -75,17 +75,15 @@ const lockAndRelease = async (name: string): Promise<void> => {
   const lock = await provider.lock(job(name))
   await lock?.unlock()
 }
-/** Releases a lock, and closes the connections of the locks. */
-const release = async (lock: Lock | undefined): Promise<void> => {
-  await settle(Promise.resolve(lock?.unlock()))
-  await settle(provider.drain())
-}
+const release = (lock: Lock | undefined): Promise<void> => settle(Promise.resolve(lock?.unlock()))
 const many = (count: number, name = 'many') =>
   Promise.allSettled(Array.from({ length: count }, (_, each) => lockAndRelease(`${name} ${each}`)))
 
 beforeEach(() => {
   driver = new FakeDriver()
   provider = create()
+  // Drained after each test, with all that use this driver.
+  Object.assign(world, { provider })
 })
 
 describe('the connections of the locks', () => {
@@ -94,7 +92,7 @@ describe('the connections of the locks', () => {
     await jest.advanceTimersByTimeAsync(10 * MINUTE)
     expect([...driver.own].map(({ isAwake }) => isAwake)).toEqual([false])
     await settle(Promise.resolve(lock?.extend('2h')))
-    await settle(Promise.resolve(lock?.unlock()))
+    await release(lock)
     expect(driver).toMatchObject({ opened: 1, borrowed: 0 })
     await jest.advanceTimersByTimeAsync(990)
     expect(driver.own.size).toBe(1)
@@ -123,7 +121,6 @@ describe('the connections of the locks', () => {
     expect(distant.filter(({ status }) => status === 'rejected')).toEqual([])
     expect(driver.most).toBe(10)
     expect(driver.borrowed).toBe(0)
-    await settle(provider.drain(), SECOND)
   })
 
   it('are as many as the option says', async () => {
@@ -191,7 +188,6 @@ describe('the connections of the locks', () => {
     await jest.advanceTimersByTimeAsync(5 * MINUTE)
     await settle(lockAndRelease('later'))
     expect(driver.own.size).toBe(1)
-    await settle(provider.drain())
   })
 
   it('are opened again after a refusal, and once fewer are busy, if the pool is unfit for locks', async () => {
@@ -222,7 +218,6 @@ describe('the connections of the locks', () => {
     driver.opening = () => Promise.resolve()
     await settle(lockAndRelease('job'), LIMIT)
     driver.connect = connect
-    await settle(provider.drain())
   })
 
   it('that are opened too late close again', async () => {
@@ -271,7 +266,6 @@ describe('the connections of the locks', () => {
     const locks = await settle(many(20, 'later'), LIMIT)
     expect(locks.filter(({ status }) => status === 'fulfilled')).toHaveLength(15)
     expect(driver.most).toBeLessThanOrEqual(10)
-    await settle(provider.drain(), SECOND)
   })
 
   it('that were idle while the process stood still are not used for an acquisition', async () => {
@@ -302,9 +296,8 @@ describe('the connections of the locks', () => {
     const { opened } = driver
     await settle(Promise.resolve(held?.extend('2h')))
     expect(driver.opened).toBe(opened)
-    await settle(Promise.resolve(held?.unlock()))
+    await release(held)
     driver.connect = connect
-    await settle(provider.drain())
   })
 
   it('open a new one beside a held lock, if one is all that they may have', async () => {
@@ -313,15 +306,14 @@ describe('the connections of the locks', () => {
     await jest.advanceTimersByTimeAsync(10 * SECOND)
     await settle(lockAndRelease('other'))
     expect(driver).toMatchObject({ opened: 2, borrowed: 0, most: 1 })
-    await settle(Promise.resolve(held?.unlock()))
-    await settle(provider.drain())
+    await release(held)
   })
 
   it('release a lock after the client was ended, which acquires none any more', async () => {
     const lock = await settle(provider.lock(job()))
     driver.unusable = () => new LockError('INVALID_CLIENT', 'destroyed')
     driver.opening = () => Promise.reject(new LockError('INVALID_CLIENT', 'destroyed'))
-    await settle(Promise.resolve(lock?.unlock()))
+    await release(lock)
     await expect(settle(provider.lock(job()))).rejects.toEqual(lockError('INVALID_CLIENT', 'destroyed'))
     expect(await world.held()).toEqual([])
     await settle(provider.drain())
@@ -334,7 +326,7 @@ describe('the connections of the locks', () => {
     source = {}
     const other = await settle(provider.lock(job('other')))
     expect(driver.opened).toBe(2)
-    await settle(Promise.resolve(other?.unlock()))
+    await release(other)
     const inThePool = create({ ownConnections: 0 })
     const sent = driver.sent
     await settle(Promise.resolve((await settle(inThePool.lock(job('in the pool'))))?.unlock()))
@@ -348,7 +340,6 @@ describe('the connections of the locks', () => {
     await settle(lockAndRelease('job'))
     await settle((await settle(other.lock(job('other'))))?.unlock() ?? Promise.resolve())
     expect(driver.opened).toBe(1)
-    await settle(provider.drain())
   })
 })
 
@@ -397,7 +388,7 @@ describe('a client that cannot open connections', () => {
       expect(driver.borrowed).toBe(keepsOne ? 1 : 0)
       await settle(Promise.resolve(lock?.extend('2h')))
       expect(driver.borrowed).toBe(keepsOne ? 1 : 0)
-      await settle(Promise.resolve(lock?.unlock()))
+      await release(lock)
       expect(driver.borrowed).toBe(0)
     }
   })

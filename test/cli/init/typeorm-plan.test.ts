@@ -21,7 +21,7 @@ describe('shedlock-orm init with TypeORM', () => {
     ],
     [
       'with the separator of their names',
-      { [`db/${OLD}_user.ts`]: '' },
+      { 'db/1015028537217-A.js': '', [`db/${OLD}_user.ts`]: '' },
       { 'db/DATE_CreateShedLock.ts': CLASS },
     ],
     [
