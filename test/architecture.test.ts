@@ -146,7 +146,7 @@ it.each([
 ])('%s has every folder of %s, and no other', (page, parent) => {
   // What stands between backticks in the first column of the tables.
   const first = [...read(page).matchAll(/^\| (`[^|]*`) +\|/gm)].map(([, cell = '']) => cell).join()
-  const named = [...first.matchAll(/`([^`]+)`/g)].flatMap(([, folder = '']) => folder.match(/^\w+\/.+/) ?? [])
+  const named = [...first.matchAll(/`([^`]+)`/g)].flatMap(([, folder = '']) => /^\w+\/.+/.exec(folder) ?? [])
   const folders = readdirSync(join(project, parent), { withFileTypes: true })
   const names = folders.filter((entry) => entry.isDirectory()).map(({ name }) => `${parent}/${name}`)
   expect(named.sort()).toEqual(names.sort())

@@ -125,8 +125,4 @@ describe('runNow', () => {
     const around = await executor.executeWithLock(lock, () => runNow(job))
     expect(around).toEqual({ executed: true, value: { executed: true, value: 1 } })
   })
-
-  it('is an error where nothing has a lock', async () => {
-    await expect(runNow(() => 42)).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
-  })
 })

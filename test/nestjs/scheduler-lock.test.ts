@@ -10,7 +10,6 @@ import {
 import { ModuleRef, Reflector } from '@nestjs/core'
 import { Test } from '@nestjs/testing'
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { of, type Observable } from 'rxjs'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { activeLock } from '../../src/core/scope'
@@ -35,11 +34,6 @@ class Reports {
   @SchedulerLock({ name: 'failing', lockAtMostFor: '1m' })
   fail(): Promise<void> {
     throw new RangeError('my own')
-  }
-
-  @SchedulerLock({ name: 'observable', lockAtMostFor: '1m' })
-  watch(): Observable<string> {
-    return of('too late')
   }
 
   @SchedulerLock({
@@ -73,14 +67,6 @@ describe('a method with @SchedulerLock', () => {
     expect(await reports.report(40, 2)).toBe(42)
     expect(await reports.perTenant('acme')).toEqual(ACME)
     await expect(reports.fail()).rejects.toEqual(new RangeError('my own'))
-  })
-
-  test('fails if it returns an Observable, whose work would begin without the lock', async () => {
-    const reports = (await start(Reports)).get(Reports)
-    await expect(reports.watch()).rejects.toEqual(
-      lockError('INVALID_CONFIGURATION', 'returned an Observable'),
-    )
-    expect(lockProvider.isLocked('observable')).toBe(false)
   })
 
   test('returns undefined when it is skipped', async () => {

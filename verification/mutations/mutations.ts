@@ -249,16 +249,6 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 14,
-    breaks: 'the first read accepts a slot that was already acquired',
-    file: 'src/sql/acquire.ts',
-    find: "then 'already-run'",
-    replace: "then 'free'",
-    tests: SUITE,
-    backend: 'postgres',
-    simulated: true,
-  },
-  {
-    rule: 14,
     breaks: 'a slot is acquired twice, because it is compared with <=',
     file: 'src/sql/acquire.ts',
     find: 'max(${lockedAt}) >= ${slot}',
@@ -406,15 +396,6 @@ export const mutations: readonly Mutation[] = [
     replace: "'57014x': ",
     tests: ['test/sql/free-but-busy.test.ts'],
     backend: 'postgres',
-  },
-  {
-    rule: 11,
-    breaks: 'a backslash is bound by a driver that writes it into its text',
-    file: 'src/drivers/sql-client.ts',
-    find: 'if (!PLAIN.test(String(value))) arePlain = false',
-    replace: '',
-    tests: ['test/conformance/character-sets.test.ts'],
-    backend: 'mariadb',
   },
   {
     rule: 20,
