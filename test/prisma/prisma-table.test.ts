@@ -2,11 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from '@jest/globals'
+import { prismaFiles } from '../../scripts/prisma-files'
 import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
 import { prismaMigration, prismaModel } from '../../src/prisma/prisma-model'
 import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
 import { afterTest } from '../after-test'
 import { describeBackends } from '../backends'
+import { filesUnder } from '../files-under'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 import { read, root } from '../project'
@@ -15,6 +17,10 @@ const folder = join(root, 'prisma')
 const tables = read('docs/tables.md')
 /** What the page says a migration of Prisma holds. */
 const RENAME = /^```sql\n(alter table "shedlock" rename to [^]*?)^```$/m
+
+it('the files under prisma are what npm run generate writes', () => {
+  expect(filesUnder('prisma')).toEqual(prismaFiles())
+})
 
 describe('the model', () => {
   it('maps custom names', () => {
