@@ -205,7 +205,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
         void stop()
       }
       // What is not passed on would hang.
-      await eventually(() => expect(child.exitCode).toBe(status), { timeout: 20_000 })
+      await eventually(() => expect(child.exitCode).toBe(status), { timeout: 10_000 })
       expect(await isHeld()).toBe(false)
     },
   )

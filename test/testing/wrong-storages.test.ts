@@ -119,6 +119,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
   },
   'acquires any later slot, but no slot before one that was acquired': {
     'refuses only the last slot': [HAS_RUN, 'if (lockedAt === before)'],
+    'has a token before the slot': [TOKEN, '(isMine() ? row.lockedAt - 1 : undefined)'],
   },
   'does not acquire the slot of a dead holder again, but acquires the next one': {
     'forgets rows that were not released': [
