@@ -43,6 +43,10 @@ export function databaseFailure(message: string): CommandError {
   return new CommandError(ExitCode.database, message)
 }
 
+/** What PostgreSQL, MySQL, MariaDB and their poolers answer when the server or this user has no room for another connection. */
+const NO_ROOM =
+  /too many (clients|connections)|connection slots|no more connections|max_user_connections|has exceeded the '/i
+
 /**
  * The same error as a lock's, because the database may still be starting.
  *
@@ -53,7 +57,9 @@ export function notConnected(why: string, isFile: boolean): LockError {
     ? 'check whether the path is that of a database, and whether this user may open it'
     : /\b(ssl|tls)\b|certificate|secure connection/i.test(why)
       ? 'check which TLS the server has, and which the parameters of the URL or the DataSource ask for'
-      : 'check whether the server runs, and its address, user, password and database'
+      : NO_ROOM.test(why)
+        ? 'close other connections or make pools smaller, or raise the limit, then try again'
+        : 'check whether the server runs, and its address, user, password and database'
   return new LockError('DATABASE_ERROR', `The connection to the database failed: ${why} – ${advice}.`)
 }
 

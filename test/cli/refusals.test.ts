@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
+import { notConnected } from '../../src/cli/command-error'
 import { project, runCli } from './built-cli'
 
 const EXEC = ['exec', 'job', '--lock-at-most-for']
@@ -62,6 +63,20 @@ it.each([
   const { status, stderr } = await runCli(['list', '--url', url])
   expect(stderr).toMatch(/^shedlock-orm: The connection .* – check whether the server runs, and its /)
   expect({ status, stderr }).toEqual({ status: 3, stderr: expect.stringContaining(reason) })
+})
+
+it.each([
+  'sorry, too many clients already',
+  'remaining connection slots are reserved for roles with the SUPERUSER attribute',
+  'too many connections for role "app"',
+  'no more connections allowed (max_client_conn)',
+  'Too many connections',
+  "User app already has more than 'max_user_connections' active connections",
+  "User 'app' has exceeded the 'max_user_connections' resource (current value: 1)",
+])('a server without room for another connection is reported with what to do: %s', (why) => {
+  expect(notConnected(why, false).message).toBe(
+    `The connection to the database failed: ${why} – close other connections or make pools smaller, or raise the limit, then try again.`,
+  )
 })
 
 it('a DataSource of a database that has no dialect is refused', async () => {
