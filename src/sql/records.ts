@@ -74,12 +74,9 @@ function endOfHeld(row: SqlRow): Date {
   return until.getTime() > 0 ? until : new Date(LAST_TIME)
 }
 
-/**
- * Returns the holder of the lock, or the last one, for people to read. Empty for a free lock that was paused last, because the
- * pause is over, and has overwritten the holder before it.
- */
+/** Returns the holder of the lock, or the last one, for people to read. A pause that is over has overwritten the holder before it. */
 export function displayedOwner({ held, lockedBy }: LockRecord): string {
-  return !held && isPause(lockedBy) ? '' : readableOwner(lockedBy)
+  return `${!held && isPause(lockedBy) ? 'was ' : ''}${readableOwner(lockedBy)}`
 }
 
 /** Returns whether the lease never ends. */

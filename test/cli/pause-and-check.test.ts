@@ -135,6 +135,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
       stderr: expect.stringContaining('not paused'),
     })
     expect((await run('resume', 'other')).status).toBe(1)
+    expect((await run('list')).stdout).toBe('job  idle, never ran (was paused by ann: migration)\n')
   })
 
   it('says that its output could not be written, which is no answer', async () => {

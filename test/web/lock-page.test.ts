@@ -106,13 +106,13 @@ describe('the page', () => {
       ['sync', 'paused 3h left', '', 'paused by bob: broken', 'never', 'in 3h then', 'resume'],
       ['clean-up', 'idle acquired 2h ago', '', 'host-2/7', '2h ago then', '', 'pause'],
       ['report', 'idle succeeded 30m ago', 'succeeded after 2s then', 'host-2/7', '1h ago then', '', 'pause'],
-      // It is not paused any more, and nobody knows who held it before.
-      ['was paused', 'idle never ran', '', '', 'never', '', 'pause'],
+      // Nobody knows who held it before.
+      ['was paused', 'idle never ran', '', 'was paused by bob: broken', 'never', '', 'pause'],
     ])
     expect(await html()).toContain('<h1>5 of 10 jobs need you</h1>')
     const asks = await html('?action=pause&name=was+paused')
     expect(asks).toContain('<button>pause</button>')
-    expect(asks).not.toContain('bob')
+    expect(asks).toContain('<dt>Last owner</dt><dd>was paused by bob: broken</dd>')
   })
 
   it('lets a long name, owner or error break between its words', async () => {
