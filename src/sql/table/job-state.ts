@@ -49,7 +49,7 @@ export const JOB_STATES = {
   },
   running: {
     means: 'A run holds its lock.',
-    next: 'Wait: its lock ends by itself. Is its process gone? You may release it.',
+    next: 'Wait: its lock ends by itself, unless its run extends it. Is its process gone? You may release it.',
     never: 'Release it while its process lives.',
   },
   paused: {
