@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import {
   aDuration,
   executeOnce,
+  HELD_BY_EXEC,
   isUnanswered,
   Lease,
   LockError,
@@ -106,6 +107,7 @@ async function runLocked(
         listeners: [{ onExtendFailed, onLockLost, onUnlockFailed }],
       },
       async ({ signal }) => {
+        process.env[HELD_BY_EXEC] = name
         const ended = await runCommand(command, signal, signals, aDuration(abortAfter, 'abortAfter'), () => {
           if (signal.aborted) return
           say(

@@ -68,6 +68,18 @@ export function parseShutdown(options: ShutdownOptions): { timeout: number; abor
   )
 }
 
+/** The environment variable in which the command line's `exec` passes the name of its lock to its command. */
+export const HELD_BY_EXEC = 'SHEDLOCK_HELD_BY_EXEC'
+
+/** Warns once, because the command may end with status 0, and `exec` then records that the job has succeeded. */
+function warnUnderExec(name: string): void {
+  if (process.env[HELD_BY_EXEC] !== name) return
+  process.env[HELD_BY_EXEC] = ''
+  warn(
+    `Lock '${name}' is held by the exec that started this process, so the task was skipped, although exec will report success – let the command call the task without its lock, or start it without exec.`,
+  )
+}
+
 /** Runs each task under its lock: skips the task if the lock is refused, and always releases the lock afterwards. */
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
@@ -119,6 +131,7 @@ export class LockingTaskExecutor {
       const result = await run
       if (result.executed) return result
       const { executed, ...skip } = result
+      if (skip.reason === 'held') warnUnderExec(name)
       const { onSkip } = request
       if (typeof onSkip === 'function') await onSkip({ ...event, ...skip })
       if (onSkip === 'throw') throw skipError({ name, ...skip })

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
+import { HELD_BY_EXEC } from '../../src/core/locking-task-executor'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
@@ -66,6 +67,12 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
       expect(await isHeld()).toBe(false)
     },
   )
+
+  it('passes the name of its lock on, so that a task which it keeps from running is warned of', async () => {
+    const { run } = await openCli(backend)
+    const show = ['--', 'sh', '-c', `echo $${HELD_BY_EXEC}`]
+    expect(await run(...LOCK, ...show)).toMatchObject({ status: 0, stdout: 'job\n' })
+  })
 
   it('is not called gone when it was killed, because its command goes on', async () => {
     const { running, run } = await openCli(backend)

@@ -1,8 +1,9 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
-import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { HELD_BY_EXEC, LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { activeLock, assertLocked } from '../../src/core/scope'
+import { afterTest } from '../after-test'
 import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { useFaultyExecutor } from './faulty-executor'
@@ -20,6 +21,23 @@ function elsewhere(): InMemoryLockProvider {
 }
 
 const world = useFaultyExecutor()
+
+it('a task whose lock is held by the exec that started its process is warned of once', async () => {
+  const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
+  const executor = new LockingTaskExecutor(elsewhere())
+  process.env[HELD_BY_EXEC] = 'other'
+  afterTest(() => (process.env[HELD_BY_EXEC] = ''))
+  await executor.executeWithLock(job, () => 'done')
+  expect(warning).not.toHaveBeenCalled()
+  process.env[HELD_BY_EXEC] = 'job'
+  await executor.executeWithLock(job, () => 'done')
+  await executor.executeWithLock(job, () => 'done')
+  expect(warning.mock.calls).toEqual([
+    [
+      "Lock 'job' is held by the exec that started this process, so the task was skipped, although exec will report success – let the command call the task without its lock, or start it without exec.",
+    ],
+  ])
+})
 
 describe('a task', () => {
   it.each([
