@@ -67,7 +67,8 @@ const LONGEST_INTERVAL = 8 * 366 * 86_400 * SECOND
  *
  * @param cron croner's `Cron`, a `CronTime` of the package `cron`: `job.cronTime`, the context that node-cron 4 passes to a task, or the
  *   date that node-cron 3 and node-schedule pass
- * @param now a time, as for a slot. Default: the clock of this process
+ * @param now a time, as for a slot. Default: the clock of this process. If another machine makes the call, such as by HTTP, pass
+ *   `Date.now() + 30_000`: its clock may be ahead, and the call would get the previous slot, which has already run
  * @throws LockError `INVALID_CONFIGURATION` if the expression was never due, for a croner job with the option `interval`, for a run
  *   that node-cron was told to start, for a date of node-cron 3 with the option `timezone`, or for anything but such an object
  */
