@@ -77,7 +77,7 @@ export function usage(task: Task, plan: Plan): Usage {
 function route(task: Task, plan: Plan, { path, schedule }: Cron): Step {
   const cron = `new Cron('${schedule}', { timezone: 'UTC', paused: true })`
   const get = `export async function GET() { // after your check of the caller
-  return Response.json(await send(slotOf(${cron}))) // as in vercel.json
+  return Response.json(await send(slotOf(${cron}, Date.now() + 30_000))) // as in vercel.json
 }`
   const what = `Lock each route that Vercel, which may call it twice, is to run once, such as ${path} (see docs/guides/failover.md#serverless-functions in the repository)`
   return [what, linesOf(task, plan, 'croner', path, ['Cron', 'slot: (due: Date) => due', get, ''])]
