@@ -32,7 +32,8 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   const dates = sources.map((file) => Number(DATED.exec(basename(file))?.[1] ?? 0) + 1)
   const date = Math.max(Date.now(), ...dates)
   const writes = missing.map((folder, index) => migrationIn(task, folder, date + index))
-  const client = clientOf(project, sources)
+  const made = sources.filter((file) => project.read(file).includes('new DataSource('))
+  const client = clientOf(project, made)
   return {
     found: [`TypeORM ${project.version('typeorm')}`],
     writes: await Promise.all(writes),
@@ -40,7 +41,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     steps: [...(isNew ? [withoutFolder(literal(names))] : []), [RUN, '']],
     provider: ['typeOrmLockProvider', 'typeorm'],
     client: { ...client, close: `${client.name}.destroy()` },
-    dataSource: dataSourceOf(project, client.file),
+    dataSource: dataSourceOf(project, made, client.file),
   }
 }
 
@@ -112,20 +113,22 @@ const entities = [shedLockEntity(${names})]
 }
 
 /** What the one file that exports a DataSource calls it. Only for the printed lines. */
-function clientOf(project: Project, sources: readonly string[]): { name: string; file?: string } {
-  const exported = /^export const (\w+)\b[^;]{0,80}?\bnew DataSource\(/m
-  const found = sources.flatMap((file) => {
-    const [, name] = exported.exec(project.read(file)) ?? []
-    return name === undefined ? [] : [{ name, file }]
+function clientOf(project: Project, made: readonly string[]): Omit<Plan['client'], 'close'> {
+  const found = made.flatMap((file) => {
+    const text = project.read(file)
+    const [, name = 'dataSource'] = /\bconst (\w+)\b[^;]{0,80}?\bnew DataSource\(/.exec(text) ?? []
+    const exports = (as: string): boolean => new RegExp(`^export (${as})`, 'm').test(text)
+    if (exports(`default (new DataSource|${name})\\b`)) return [{ name, file, imported: name }]
+    return exports(`const ${name}\\b|\\{[^}]*\\b${name}(,|\\s*\\})`) ? [{ name, file }] : []
   })
   return found.length === 1 && found[0] ? found[0] : { name: 'dataSource' }
 }
 
 /** The file that the scripts pass to TypeORM's command line, or that is called like one. Loading another one might start the app. */
-function dataSourceOf(project: Project, client = ''): string | undefined {
+function dataSourceOf(project: Project, made: readonly string[], client = ''): string | undefined {
   const named = project.inScripts(/typeorm.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b/)
   if (named !== '') return named
-  const usual = project.sources().filter((file) => USUAL_NAME.test(file))
+  const usual = made.filter((file) => USUAL_NAME.test(file))
   return usual.includes(client) ? client : usual.length === 1 ? usual[0] : undefined
 }
 

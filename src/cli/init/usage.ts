@@ -119,10 +119,10 @@ ${stop && shutdown}`
 }
 
 /** As a file beside that of the client imports it. */
-function importOf(project: Project, { client: { name, file } }: Plan): string {
+function importOf(project: Project, { client: { name, file, imported = `{ ${name} }` } }: Plan): string {
   if (file === undefined || !project.exists(file)) return `// and ${name}, your client`
   const path = `./${basename(file, extname(file))}${project.manifest.type === 'module' ? '.js' : ''}`
-  return `import { ${name} } from '${path}' // in ${dirname(file)}, if your app initializes it`
+  return `import ${imported} from '${path}' // in ${dirname(file)}, if your app initializes it`
 }
 
 function nest({ project, names }: Task, plan: Plan, version: string): Usage {

@@ -203,6 +203,18 @@ describe('shedlock-orm init with TypeORM', () => {
   })
 
   it.each([
+    ['export default new DataSource({})', 'dataSource', 'dataSource'],
+    ['const db = new DataSource({})\nexport default db;', 'db', 'db'],
+    ['const db = new DataSource({})\nexport { options, db }', '{ db }', 'db'],
+    // Nothing to import.
+    ['const db = new DataSource({})\nexport const use = () => db', '', 'dataSource'],
+  ])('prints the name that the file has for its DataSource: %s', async (text, imported, name) => {
+    const { stdout } = await init(project({ 'package.json': TYPEORM, 'src/db.ts': text }))
+    expect(stdout).toContain(imported ? `import ${imported} from './db'` : '// and dataSource, your client')
+    expect(stdout).toContain(`typeOrmLockProvider(${name})`)
+  })
+
+  it.each([
     ['tsx', ''],
     ['ts-node', ''],
     ['typescript', 'npm install -D tsx\n   '],
@@ -242,6 +254,7 @@ describe('shedlock-orm init with TypeORM', () => {
         'db/connection.ts': '',
         'src/typeorm-logger.ts': '',
         'src/logTypeorm.ts': '',
+        'src/annotation/DataSource.ts': 'export const DataSource = () => SetMetadata()',
         'src/main.ts': 'export const source = new DataSource({})\napp.listen(3000)',
       }
       expect((await init(project(files))).stdout).toContain(`\n   ${check}\n`)
