@@ -38,7 +38,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     found: [`TypeORM ${project.version('typeorm')}`],
     writes: await Promise.all(writes),
     present: folders.length < 2 ? present : present.filter((file) => folders.includes(dirname(file))),
-    steps: [...(isNew ? [withoutFolder(literal(names))] : []), [RUN, '']],
+    steps: [...(isNew ? [withoutFolder(task, sources)] : []), [RUN, '']],
     provider: ['typeOrmLockProvider', 'typeorm'],
     client: { ...client, close: `${client.name}.destroy()` },
     dataSource: dataSourceOf(project, made, client.file),
@@ -101,16 +101,22 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
   return { file, text: await project.format(path, text) }
 }
 
-function withoutFolder(names: string): Step {
+function withoutFolder({ project, names }: Task, sources: readonly string[]): Step {
+  const types = new Set(sources.flatMap((file) => TYPE.exec(project.read(file))?.[1] ?? []))
+  const [dialect] = types.size === 1 ? types : []
+  // The entity needs it for a schema, and for names on MySQL.
+  const entity = literal({ ...names, ...(dialect !== undefined && { dialect }) })
   return [
-    'No folder of migrations was found. Name it with --migrations, or list the migration in the DataSource; with `synchronize: true` list the entity instead, also beside `autoLoadEntities`, and leave out the next step (docs/tables.md):',
+    `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect ?? '<database>'}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`,
     `import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
 
-const migrations = [createShedLockMigration(${names})]
-const entities = [shedLockEntity(${names})]
+const migrations = [createShedLockMigration(${literal(names)})]
+const entities = [shedLockEntity(${entity})]
 `,
   ]
 }
+
+const TYPE = /\btype: ['"](mysql|mariadb|postgres|cockroachdb|mssql|oracle)['"]/
 
 /** What the one file that exports a DataSource calls it. Only for the printed lines. */
 function clientOf(project: Project, made: readonly string[]): Omit<Plan['client'], 'close'> {

@@ -203,6 +203,18 @@ describe('shedlock-orm init with TypeORM', () => {
   })
 
   it.each([
+    ['mysql', [], "{ dialect: 'mysql' }"],
+    // The entity refuses a schema without a dialect.
+    ['postgres', ['--schema', 'ops'], "{ schema: 'ops', dialect: 'postgres' }"],
+  ])('prints the entity for %s with its dialect', async (type, args, options) => {
+    const module = `TypeOrmModule.forRoot({ type: '${type}', synchronize: true })`
+    const folder = project({ 'package.json': TYPEORM, 'src/app.module.ts': module })
+    const { stdout } = await init(folder, ...args)
+    expect(stdout).toContain(`const entities = [shedLockEntity(${options})]`)
+    expect(stdout).toContain(`or create the table that \`npx shedlock-orm sql ${type}\` prints`)
+  })
+
+  it.each([
     ['export default new DataSource({})', 'dataSource', 'dataSource'],
     ['const db = new DataSource({})\nexport default db;', 'db', 'db'],
     ['const db = new DataSource({})\nexport { options, db }', '{ db }', 'db'],
