@@ -122,7 +122,8 @@ const TYPE = /\btype: ['"](mysql|mariadb|postgres|cockroachdb|mssql|oracle)['"]/
 function clientOf(project: Project, made: readonly string[]): Omit<Plan['client'], 'close'> {
   const found = made.flatMap((file) => {
     const text = project.read(file)
-    const [, name = 'dataSource'] = /\bconst (\w+)\b[^;]{0,80}?\bnew DataSource\(/.exec(text) ?? []
+    const [, name = 'dataSource'] =
+      /\bconst (\w+)\b((?!\bconst )[^;]){0,80}?\bnew DataSource\(/.exec(text) ?? []
     const exports = (as: string): boolean => new RegExp(`^export (${as})`, 'm').test(text)
     if (exports(`default (new DataSource|${name})\\b`)) return [{ name, file, imported: name }]
     return exports(`const ${name}\\b|\\{[^}]*\\b${name}(,|\\s*\\})`) ? [{ name, file }] : []

@@ -218,6 +218,8 @@ describe('shedlock-orm init with TypeORM', () => {
     ['export default new DataSource({})', 'dataSource', 'dataSource'],
     ['const db = new DataSource({})\nexport default db;', 'db', 'db'],
     ['const db = new DataSource({})\nexport { options, db }', '{ db }', 'db'],
+    // Many write no semicolons.
+    ['export const entities = []\nexport const db = new DataSource({})', '{ db }', 'db'],
     // Nothing to import.
     ['const db = new DataSource({})\nexport const use = () => db', '', 'dataSource'],
   ])('prints the name that the file has for its DataSource: %s', async (text, imported, name) => {
