@@ -32,7 +32,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   const dates = sources.map((file) => Number(DATED.exec(basename(file))?.[1] ?? 0) + 1)
   const date = Math.max(Date.now(), ...dates)
   const writes = missing.map((folder, index) => migrationIn(task, folder, date + index))
-  const made = sources.filter((file) => project.read(file).includes('new DataSource('))
+  const made = sources.filter((file) => /\bnew (\w+\.)?DataSource\(/.test(project.read(file)))
   const client = clientOf(project, made)
   return {
     found: [`TypeORM ${project.version('typeorm')}`],
@@ -123,9 +123,9 @@ function clientOf(project: Project, made: readonly string[]): Omit<Plan['client'
   const found = made.flatMap((file) => {
     const text = project.read(file)
     const [, name = 'dataSource'] =
-      /\bconst (\w+)\b((?!\bconst )[^;]){0,80}?\bnew DataSource\(/.exec(text) ?? []
+      /\bconst (\w+)\b((?!\bconst )[^;]){0,80}?\bnew (\w+\.)?DataSource\(/.exec(text) ?? []
     const exports = (as: string): boolean => new RegExp(`^export (${as})`, 'm').test(text)
-    if (exports(`default (new DataSource|${name})\\b`)) return [{ name, file, imported: name }]
+    if (exports(`default (new|${name})\\b`)) return [{ name, file, imported: name }]
     return exports(`const ${name}\\b|\\{[^}]*\\b${name}(,|\\s*\\})`) ? [{ name, file }] : []
   })
   return found.length === 1 && found[0] ? found[0] : { name: 'dataSource' }

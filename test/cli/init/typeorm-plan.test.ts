@@ -217,7 +217,7 @@ describe('shedlock-orm init with TypeORM', () => {
   it.each([
     ['export default new DataSource({})', 'dataSource', 'dataSource'],
     ['const db = new DataSource({})\nexport default db;', 'db', 'db'],
-    ['const db = new DataSource({})\nexport { options, db }', '{ db }', 'db'],
+    ['const db = new orm.DataSource({})\nexport { options, db }', '{ db }', 'db'],
     // Many write no semicolons.
     ['export const entities = []\nexport const db = new DataSource({})', '{ db }', 'db'],
     // Nothing to import.
