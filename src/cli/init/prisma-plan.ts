@@ -28,7 +28,10 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     throw wrongUsage(
       `The Prisma schema is that of a package – run this command there: cd ${project.short(owner.root)}`,
     )
-  const parts = chosen.map((schema) => schemaPlan(project, schema, names))
+  // Without a folder of migrations, an app with models pushes them, unless it names the folder.
+  const migrates = ({ migrations, models }: PrismaSchema): boolean =>
+    wanted.length > 0 || existsSync(migrations) || models === ''
+  const parts = chosen.map((schema) => schemaPlan(project, schema, names, migrates(schema)))
   // Schemas may share their migrations. One without migrations beside others with the same models has theirs.
   const isFirst = ({ migrations, path }: PrismaSchema): boolean =>
     chosen.find((each) => each.migrations === migrations)?.path === path
@@ -43,7 +46,9 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     present: [...new Set(parts.flatMap(({ present }) => present))],
     others: all.filter((schema) => !chosen.includes(schema)).map(({ path }) => project.short(path)),
     steps: [
-      ...migrated.map((schema) => migrating(project, schema, isUsual(schema), migrated.length > 1)),
+      ...migrated.map((schema) =>
+        migrating(project, schema, isUsual(schema), migrates(schema), migrated.length > 1),
+      ),
       ...(project.has('@prisma/adapter-mariadb') ? [OWN_ADAPTER] : []),
     ],
     provider: ['prismaLockProvider', 'prisma'],
@@ -73,12 +78,13 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
     : `There is no Prisma schema here, but ${elsewhere.join(', ')} – run \`npx shedlock-orm init prisma\` where you run Prisma.`
 }
 
-/** Without a folder of migrations, an app with models pushes them. */
-function migrates({ migrations, models }: PrismaSchema): boolean {
-  return existsSync(migrations) || models === ''
-}
-
-function migrating(project: Project, schema: PrismaSchema, isUsual: boolean, isOneOfMany: boolean): Step {
+function migrating(
+  project: Project,
+  schema: PrismaSchema,
+  isUsual: boolean,
+  migrates: boolean,
+  isOneOfMany: boolean,
+): Step {
   const { provider, migrations } = schema
   const path = project.short(schema.path)
   const at = isUsual ? '' : ` --schema ${path}`
@@ -87,14 +93,14 @@ function migrating(project: Project, schema: PrismaSchema, isUsual: boolean, isO
   // Prisma finds only a folder of this name beside a schema.
   if (at !== '' && basename(migrations) !== 'migrations')
     return [`Migrate as you run those in ${project.short(migrations)}, and generate the client.`, '']
-  if (migrates(schema)) return [`Migrate, and generate the client${where}:`, run('migrate deploy')]
+  if (migrates) return [`Migrate, and generate the client${where}:`, run('migrate deploy')]
   const onMySql = ' (MySQL ignores case; `npx shedlock-orm sql mysql` prints a table that does not)'
   const what = `There is no ${project.short(migrations)}, so create this table as you do those of your other models, although Prisma then leaves the names of locks to the database's collation${provider === 'mysql' ? onMySql : ''}. If you push them:`
   return [what, run('db push')]
 }
 
 /** What one schema needs. */
-function schemaPlan(project: Project, schema: PrismaSchema, names: LockTableOptions) {
+function schemaPlan(project: Project, schema: PrismaSchema, names: LockTableOptions, migrates: boolean) {
   const { path, isFolder, files, migrations } = schema
   const models = files.filter(({ text }) => hasModel(text, names)).map((file) => project.short(file.path))
   const creating = migrationsIn(project, migrations).filter(({ text }) => createsTable(text, names))
@@ -102,7 +108,7 @@ function schemaPlan(project: Project, schema: PrismaSchema, names: LockTableOpti
   const provider = schema.provider as PrismaProvider
   const model = prismaModel(provider, names)
   const file = project.short(isFolder ? join(path, 'shedlock.prisma') : path)
-  const isWritten = creating.length === 0 && migrates(schema)
+  const isWritten = creating.length === 0 && migrates
   return {
     present: [...models, ...creating.map(({ file }) => file)],
     writes: [

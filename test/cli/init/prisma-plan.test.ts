@@ -187,6 +187,14 @@ export default defineConfig({
     )
   })
 
+  it('writes the first migration where its folder is named', async () => {
+    const folder = project({ 'package.json': PRISMA, [USUAL]: SCHEMA + USER })
+    const { added, stdout } = await init(folder, '--migrations', 'prisma/migrations')
+    expect(Object.keys(added)).toEqual([USUAL, LOCK_FILE, `prisma/${MIGRATION}`])
+    expect(stdout).toContain('prisma migrate deploy')
+    expect((await init(folder)).added).toEqual({})
+  })
+
   it('dates the migration behind the newest, and completes one that has no text', async () => {
     const folder = project({
       'package.json': PRISMA,
