@@ -17,7 +17,7 @@ export function preparedProtocol(client: RawClientLike): () => Promise<void> {
     )) as unknown[]
     if (rows.length > 0)
       throw clientError(
-        'With useTextProtocol on MySQL, a lock cannot see a transaction that the app left open on its connection – pass a second adapter to prismaLockProvider: { adapter: new PrismaMariaDb(…) } with connectionLimit: 1.',
+        'Over the text protocol of MySQL, which useTextProtocol and all adapters before 7.6 use, a lock cannot see a transaction that the app left open on its connection – pass a second adapter to prismaLockProvider: { adapter: new PrismaMariaDb(…) } with connectionLimit: 1.',
       )
     isChecked = true
   }
