@@ -30,8 +30,15 @@ export interface Plan {
   readonly others?: readonly string[]
   readonly steps: readonly Step[]
   readonly provider: readonly [name: string, entry: string]
-  /** What the app calls its client, the file that exports that if it is known, as default or not, and how it is closed if it has to be. */
-  readonly client: Readonly<Record<'name', string> & Partial<Record<'file' | 'imported' | 'close', string>>>
+  /** The lines with an adapter `own` for the locks, if that of the client hides its settings. */
+  readonly adapter?: string
+  /** What the app calls its client; the file that exports it, if it is known, and what an import of it names; how it is closed if it has to be. */
+  readonly client: {
+    readonly name: string
+    readonly file?: string
+    readonly imported?: string
+    readonly close?: string
+  }
   /** The file that the command line can load to find the database. */
   readonly dataSource?: string | undefined
   /** A driver for the command line, which Prisma's own engine is not; absent if the project has one. */

@@ -49,20 +49,24 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
       ...migrated.map((schema) =>
         migrating(project, schema, isUsual(schema), migrates(schema), migrated.length > 1),
       ),
-      ...(project.has('@prisma/adapter-mariadb') ? [OWN_ADAPTER] : []),
     ],
     provider: ['prismaLockProvider', 'prisma'],
+    adapter: project.has('@prisma/adapter-mariadb') ? ownAdapter(first.variable) : '',
     client: { name: 'prisma', close: 'prisma.$disconnect()' },
     missingDriver: missing.includes(undefined) ? undefined : missing[0],
     variable: first.variable,
   }
 }
 
-/** The adapter hides its settings, so the locks cannot open connections with them. */
-const OWN_ADAPTER: Step = [
-  'Pass prismaLockProvider a second adapter, so that no lock waits for your queries (docs/prisma.md has all of it):',
-  'prismaLockProvider(prisma, { adapter: new PrismaMariaDb(own.href, { useTextProtocol: true }) })',
-]
+function ownAdapter(variable = 'DATABASE_URL'): string {
+  return `import { PrismaMariaDb } from '@prisma/adapter-mariadb'
+
+// So that no lock waits for your queries; with the settings of yours (docs/prisma.md)
+const url = new URL(process.env['${variable}']!)
+url.searchParams.set('connectionLimit', '1')
+const own = new PrismaMariaDb(url.href)
+`
+}
 
 function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonly string[]): string {
   const shown = all

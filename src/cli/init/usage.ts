@@ -83,13 +83,16 @@ function route(task: Task, plan: Plan, { path, schedule }: Cron): Step {
   return [what, linesOf(task, plan, 'croner', path, ['Cron', 'slot: (due: Date) => due', get, ''])]
 }
 
+function callOf({ names }: Task, { provider: [name], adapter }: Plan, client: string): string {
+  const options = [adapter && 'adapter: own', literal(names).slice(2, -2)].filter(Boolean).join(', ')
+  return `${name}(${client}${options && `, { ${options} }`})`
+}
+
 /** The provider, one job, and the shutdown. */
 function linesOf(task: Task, plan: Plan, module: string, job: string, scheduler: Scheduler): string {
-  const { project, names } = task
-  const {
-    provider: [provider, entry],
-    client: { name, close },
-  } = plan
+  const { project } = task
+  const [provider, entry] = plan.provider
+  const { name, close } = plan.client
   const [imported, slot, start, stop] = scheduler
   const shutdown = `
 let ended: Promise<void> | undefined
@@ -101,8 +104,8 @@ for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= 
   const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
 import { ${provider} } from 'shedlock-orm/${entry}'
 ${importOf(project, plan)}
-
-const executor = new LockingTaskExecutor(${provider}(${[name, literal(names)].filter(Boolean).join(', ')}))
+${plan.adapter ?? ''}
+const executor = new LockingTaskExecutor(${callOf(task, plan, name)})
 const send = executor.wrap(
   { name: '${job}', lockAtMostFor: '14m', ${slot}${stop && ', onError: console.error'} },
   () => console.log('sending the report'), // your job
@@ -110,7 +113,7 @@ const send = executor.wrap(
 ${/^(\/\/|export)/.test(start) ? '' : 'const job = '}${start}
 ${stop && shutdown}`
   if (project.has('typescript') || project.files('.ts', '.mts').length > 0) return code
-  const plain = code.replace(/: (Cron|Date|CronJob|Promise<void> \| undefined)\b/g, '')
+  const plain = code.replace(/: (Cron|Date|CronJob|Promise<void> \| undefined)\b|!(?=\)\n)/g, '')
   const written = (style: RegExp) => project.sources().filter((file) => style.test(project.read(file))).length
   // A route of Next.js is an ES module, whatever the project is.
   return project.manifest.type === 'module' || stop === '' || written(/^import\b/m) > written(/\brequire\(/)
@@ -125,20 +128,17 @@ function importOf(project: Project, { client: { name, file, imported = `{ ${name
   return `import ${imported} from '${path}' // in ${dirname(file)}, if your app initializes it`
 }
 
-function nest({ project, names }: Task, plan: Plan, version: string): Usage {
-  const {
-    provider: [name, entry],
-    client,
-  } = plan
-  const options = literal(names)
+function nest(task: Task, plan: Plan, version: string): Usage {
+  const { project } = task
+  const [name, entry] = plan.provider
   // Nest knows the DataSource only through this package.
   const isKnown = entry !== 'typeorm' || project.has('@nestjs/typeorm')
-  const call = `${name}(${[isKnown ? 'client' : client.name, options].filter(Boolean).join(', ')})`
-  const lockProvider = !isKnown ? call : options ? `(client) => ${call}` : name
+  const call = callOf(task, plan, isKnown ? 'client' : plan.client.name)
+  const lockProvider = !isKnown ? call : call === `${name}(client)` ? name : `(client) => ${call}`
   const code = `import { CronTime } from 'cron'
 import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { ${name} } from 'shedlock-orm/${entry}'
-${isKnown ? '' : `${importOf(project, plan)}\n`}
+${isKnown ? (plan.adapter ?? '') : `${importOf(project, plan)}\n`}
 // in the imports of the root module
 ShedLockModule.forRoot({ lockProvider: ${lockProvider}, cronTime: CronTime })
 

@@ -114,12 +114,6 @@ describe('shedlock-orm init', () => {
     expect(stdout).toContain(`npm install cron@${dependencies['cron']}\n`)
   })
 
-  it('prints an adapter for the locks, where that of the client hides its settings', async () => {
-    const mariadb = packageWith({ '@prisma/client': '7', '@prisma/adapter-mariadb': '7' })
-    const folder = project({ 'package.json': mariadb, [USUAL]: SCHEMA.replace('postgresql', 'mysql') })
-    expect((await init(folder)).stdout).toContain('adapter: new PrismaMariaDb(own.href')
-  })
-
   it('prints how to install a driver for the command line, if Prisma has none', async () => {
     const files = { 'package.json': packageWith({ '@prisma/client': '6.9.0' }), [USUAL]: SCHEMA }
     const install = 'npm install -D pg\n   npx shedlock-orm doctor\n'

@@ -44,6 +44,10 @@ const ORMS: readonly (readonly [dependencies: Texts, files: Texts])[] = [
   [{ '@prisma/client': '7.10.0' }, { [USUAL]: SCHEMA }],
   [{ '@prisma/orm-postgres': '8.0.0-rc.13' }, { 'contract.prisma': USER }],
 ]
+const ON_MARIADB: (typeof ORMS)[number] = [
+  { '@prisma/client': '7.10.0', '@prisma/adapter-mariadb': '7.10.0' },
+  { [USUAL]: SCHEMA.replace('postgresql', 'mysql') },
+]
 const VERCEL = JSON.stringify({ crons: [{ path: '/api/report', schedule: '0 8 * * *' }] })
 
 describe('the lines that shedlock-orm init prints', () => {
@@ -65,11 +69,14 @@ describe('the lines that shedlock-orm init prints', () => {
         })),
       { orm, files: { ...files, 'vercel.json': VERCEL }, scheduler: 'next', version: '16.0.0' },
     ])
+    for (const scheduler of ['node-cron', '@nestjs/schedule'] as const)
+      cases.push({ orm: ON_MARIADB[0], files: ON_MARIADB[1], scheduler, version: SCHEDULERS[scheduler] })
     const programs = cases.map(async ({ orm, files, scheduler, version }, index) => {
       const nest = scheduler === '@nestjs/schedule' ? { '@nestjs/core': '12', cron: '4.4.0' } : {}
       const dependencies = { ...orm, ...nest, ...(version !== '' && { [scheduler]: version }) }
       const code = await printed({ ...dependencies, typescript: '6.0.3' }, files)
       const name = `${index}.mts`
+      expect(code.includes('{ adapter: own }')).toBe(orm === ON_MARIADB[0])
       writeFileSync(join(folder, name), code)
       // What a route does not throw, it reports as done.
       expect(code.includes('onError')).toBe(!code.includes('GET()') && !code.includes('ShedLockModule'))
