@@ -76,7 +76,9 @@ export function usage(task: Task, plan: Plan): Usage {
 
 function route(task: Task, plan: Plan, { path, schedule }: Cron): Step {
   const cron = `new Cron('${schedule}', { timezone: 'UTC', paused: true })`
-  const get = `export async function GET() { // after your check of the caller
+  // Earlier versions call a route that reads nothing of its request when they build, and keep the answer.
+  const dynamic = Number.parseInt(task.project.version('next'), 10) < 15
+  const get = `${dynamic ? "export const dynamic = 'force-dynamic'\n" : ''}export async function GET() { // after your check of the caller
   return Response.json(await send(slotOf(${cron}, Date.now() + 30_000))) // as in vercel.json
 }`
   const what = `Lock each route that Vercel, which may call it twice, is to run once, such as ${path} (see docs/guides/failover.md#serverless-functions in the repository)`

@@ -101,6 +101,15 @@ describe('the lines that shedlock-orm init prints', () => {
   })
 
   it.each([
+    ['14.2.35', true],
+    ['15.0.0', false],
+  ])('keep Next.js from calling a route when it builds: %s', async (next, isCalled) => {
+    const files = { 'vercel.json': VERCEL, [USUAL]: SCHEMA }
+    const code = await printed({ '@prisma/client': '7.10.0', next }, files)
+    expect(code.includes("export const dynamic = 'force-dynamic'")).toBe(isCalled)
+  })
+
+  it.each([
     ['express', { express: '5', next: '16' }],
     ['fastify', { fastify: '5' }],
   ])('name the page about the server that has to end at SIGTERM, too: %s', async (server, dependencies) => {
