@@ -45,11 +45,9 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     writes: [...new Map(parts.flatMap(({ writes }) => writes).map((write) => [write.file, write])).values()],
     present: [...new Set(parts.flatMap(({ present }) => present))],
     others: all.filter((schema) => !chosen.includes(schema)).map(({ path }) => project.short(path)),
-    steps: [
-      ...migrated.map((schema) =>
-        migrating(project, schema, isUsual(schema), migrates(schema), migrated.length > 1),
-      ),
-    ],
+    steps: migrated.map((schema) =>
+      migrating(project, schema, isUsual(schema), migrates(schema), migrated.length > 1),
+    ),
     provider: ['prismaLockProvider', 'prisma'],
     adapter: project.has('@prisma/adapter-mariadb') ? ownAdapter(first.variable) : '',
     client: { name: 'prisma', close: 'prisma.$disconnect()' },
