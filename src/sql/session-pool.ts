@@ -164,7 +164,7 @@ export class SessionPool {
     const turns = this.#turns.size
     // While they wait on the server, as MySQL's do for a locked table, leave the app the other half of a usual pool.
     if (!this.#canOpen(turn)) return turns < (this.#lastTurnWaited ? USUAL_CONNECTIONS : MOST_OF_POOL)
-    if (turns === 0 || turns < this.#connections) return true
+    if (turns === 0 || turns < this.#connections - (this.#isReserved(turn) ? 1 : 0)) return true
     if (turns >= turn.ownConnections) return false
     if (turn.precedence === 'held') return true
     const { length } = this.#waiting
@@ -221,25 +221,25 @@ export class SessionPool {
   }
 
   /**
-   * Takes the session that was used last, and leads where the client leads now, or led before it was ended. The one that stays with a held
-   * lock is left to what keeps the lock, once it has been idle for long, if the turn can open another one.
+   * Whether the only idle connection is not for this turn: once it has been idle for long, it is left to what keeps a held lock, if the turn
+   * can open another one.
    */
-  #takeIdle({ client, ownConnections, precedence }: Turn, source: unknown): PooledSession | undefined {
+  #isReserved({ ownConnections, precedence }: Turn): boolean {
     const [only, ...others] = this.#idle
-    const isLeft =
-      precedence === 'acquisition' &&
-      this.#heldLocks.size > 0 &&
-      others.length === 0 &&
-      this.#connections < ownConnections
-    if (isLeft && only && time.now() - only.since > IDLE) return undefined
-    for (let index = this.#idle.length - 1; index >= 0; index--) {
-      const idle = this.#idle[index]
-      if (!idle || (idle.isOwn && ownConnections === 0)) continue
-      const isOfClient =
-        idle.source === source || (precedence !== 'acquisition' && client.unusable?.() !== undefined)
-      if (isOfClient) return this.#idle.splice(index, 1)[0]
-    }
-    return undefined
+    if (!only || others.length > 0 || precedence !== 'acquisition' || this.#heldLocks.size === 0) return false
+    return this.#connections < ownConnections && time.now() - only.since > IDLE
+  }
+
+  /** Takes the session that was used last, and leads where the client leads now, or led before it was ended. */
+  #takeIdle(turn: Turn, source: unknown): PooledSession | undefined {
+    const { client, ownConnections, precedence } = turn
+    if (this.#isReserved(turn)) return undefined
+    const fits = (idle: PooledSession): boolean =>
+      (!idle.isOwn || ownConnections > 0) &&
+      (idle.source === source || (precedence !== 'acquisition' && client.unusable?.() !== undefined))
+    const idle = this.#idle.findLast(fits)
+    if (idle) this.#idle.splice(this.#idle.indexOf(idle), 1)
+    return idle
   }
 
   /** Lets connections be opened after a refusal, too: the client's pool has given none. */

@@ -300,6 +300,22 @@ describe('the connections of the locks', () => {
     driver.connect = connect
   })
 
+  it('are hardly more beside the one that stays with a held lock', async () => {
+    const held = await settle(provider.lock(job()))
+    driver.answer = () => later(1)
+    for (const [locks, most] of [
+      [8, 4],
+      [500, 7],
+    ] as const) {
+      await jest.advanceTimersByTimeAsync(10 * SECOND)
+      driver.most = 0
+      await settle(many(locks), LIMIT)
+      expect(driver.most).toBeLessThanOrEqual(most)
+    }
+    driver.answer = () => Promise.resolve()
+    await release(held)
+  })
+
   it('open a new one beside a held lock, if one is all that they may have', async () => {
     provider = create({ ownConnections: 1 })
     const held = await settle(provider.lock(job()))
