@@ -49,14 +49,16 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
       migrating(project, schema, isUsual(schema), migrates(schema), migrated.length > 1),
     ),
     provider: ['prismaLockProvider', 'prisma'],
-    adapter: project.has('@prisma/adapter-mariadb') ? ownAdapter(first.variable) : '',
+    adapter: ownAdapter(project, first),
     client: { name: 'prisma', close: 'prisma.$disconnect()' },
     missingDriver: missing.includes(undefined) ? undefined : missing[0],
     variable: first.variable,
   }
 }
 
-function ownAdapter(variable = 'DATABASE_URL'): string {
+/** The adapter of MariaDB hides its settings, so the locks cannot open connections with them. */
+function ownAdapter(project: Project, { provider, variable = 'DATABASE_URL' }: PrismaSchema): string {
+  if (provider !== 'mysql' || !project.has('@prisma/adapter-mariadb')) return ''
   return `import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 
 // So that no lock waits for your queries; with the settings of yours (docs/prisma.md)

@@ -70,13 +70,14 @@ describe('the lines that shedlock-orm init prints', () => {
       { orm, files: { ...files, 'vercel.json': VERCEL }, scheduler: 'next', version: '16.0.0' },
     ])
     for (const scheduler of ['node-cron', '@nestjs/schedule'] as const)
-      cases.push({ orm: ON_MARIADB[0], files: ON_MARIADB[1], scheduler, version: SCHEDULERS[scheduler] })
+      for (const files of [ON_MARIADB[1], { [USUAL]: SCHEMA }])
+        cases.push({ orm: ON_MARIADB[0], files, scheduler, version: SCHEDULERS[scheduler] })
     const programs = cases.map(async ({ orm, files, scheduler, version }, index) => {
       const nest = scheduler === '@nestjs/schedule' ? { '@nestjs/core': '12', cron: '4.4.0' } : {}
       const dependencies = { ...orm, ...nest, ...(version !== '' && { [scheduler]: version }) }
       const code = await printed({ ...dependencies, typescript: '6.0.3' }, files)
       const name = `${index}.mts`
-      expect(code.includes('{ adapter: own }')).toBe(orm === ON_MARIADB[0])
+      expect(code.includes('{ adapter: own }')).toBe(files === ON_MARIADB[1])
       writeFileSync(join(folder, name), code)
       // What a route does not throw, it reports as done.
       expect(code.includes('onError')).toBe(!code.includes('GET()') && !code.includes('ShedLockModule'))
