@@ -154,8 +154,8 @@ class Reports {
 // where the app starts
 app.enableShutdownHooks()
 `
-  const dynamic = 'for those of SchedulerRegistry see docs/nestjs.md#dynamic-jobs-intervals-and-timeouts'
-  const what = `Import the module, and lock each job that one instance is to run (${dynamic} in the repository)`
+  const what =
+    'Import the module, and lock each job that one instance is to run (for those of SchedulerRegistry see docs/nestjs.md#dynamic-jobs-intervals-and-timeouts in the repository)'
   const cron = `cron${project.versionFor('@nestjs/schedule', 'cron')}`
   return [`@nestjs/schedule ${version}`, [what, code], cron]
 }
