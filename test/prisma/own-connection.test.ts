@@ -34,7 +34,7 @@ describeBackends(backends)('locks of Prisma on $name', (backend) => {
     const provider = prismaLockProvider(prisma, { ownConnections: 0 })
     if (backend.name === 'mysql')
       await expect(provider.lock(job)).rejects.toEqual(
-        lockError('INVALID_CLIENT', /useTextProtocol on MySQL/),
+        lockError('INVALID_CLIENT', /text protocol of MySQL/),
       )
     else await (await provider.lock(job))?.unlock()
   })
