@@ -33,9 +33,7 @@ describeBackends(backends)('locks of Prisma on $name', (backend) => {
     const { prisma } = await openPrisma(backend, undefined, one)
     const provider = prismaLockProvider(prisma, { ownConnections: 0 })
     if (backend.name === 'mysql')
-      await expect(provider.lock(job)).rejects.toEqual(
-        lockError('INVALID_CLIENT', /text protocol of MySQL/),
-      )
+      await expect(provider.lock(job)).rejects.toEqual(lockError('INVALID_CLIENT', /text protocol of MySQL/))
     else await (await provider.lock(job))?.unlock()
   })
 
