@@ -55,9 +55,12 @@ export class CronSlots {
 
   /** Returns when the method is due, for the lock page. The expression is read when it is needed, because `setTime` may change it. */
   dueOf(cron: CronOptions): { readonly cronTime: CronTimeLike } {
-    return Object.defineProperty({} as { readonly cronTime: CronTimeLike }, 'cronTime', {
-      get: () => this.#cronTimeOf(cron),
-    })
+    const cronTime = (): CronTimeLike => this.#cronTimeOf(cron)
+    return {
+      get cronTime() {
+        return cronTime()
+      },
+    }
   }
 
   /** Returns the expression of the scheduler's job, because `setTime` may have changed it, or otherwise that of `@Cron`. */

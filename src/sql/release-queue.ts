@@ -13,14 +13,14 @@ export interface PendingRelease {
 /** How long all releases wait after the database gave no answer: at first, and at the longest, in milliseconds. */
 const SHORTEST_INTERVAL = 100
 const LONGEST_INTERVAL = 30_000
-/** While a drain waits, or other calls are answered. */
+/** While a drain waits, or other calls succeed. */
 const LONGEST_IN_A_HURRY = 1_000
 /** When there are more than this, the oldest release is dropped, and its row expires. */
 const MOST_RELEASES = 1_000
 
 /**
  * The releases in the background of all providers, executors and copies of this package that share one client of the app. They are sent one
- * at a time. While the database does not answer, all of them wait longer and longer, until it answers any call. They do not keep the process alive.
+ * at a time. While the database does not answer, all of them wait longer and longer, until any call succeeds. They do not keep the process alive.
  */
 export class ReleaseQueue {
   /** In the order in which they take their turns. */
@@ -62,11 +62,9 @@ export class ReleaseQueue {
     this.#drains--
   }
 
-  /** Lets releases wait less, because the database has answered another call. */
+  /** Lets releases that wait do so for less, because another call has succeeded. */
   hurry(): void {
-    const soon = time.now() + LONGEST_IN_A_HURRY
-    if (this.notBefore <= soon) return
-    this.notBefore = soon
+    this.notBefore = Math.min(this.notBefore, time.now() + LONGEST_IN_A_HURRY)
     this.schedule()
   }
 

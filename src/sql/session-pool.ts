@@ -237,9 +237,8 @@ export class SessionPool {
     const fits = (idle: PooledSession): boolean =>
       (!idle.isOwn || ownConnections > 0) &&
       (idle.source === source || (precedence !== 'acquisition' && client.unusable?.() !== undefined))
-    const idle = this.#idle.findLast(fits)
-    if (idle) this.#idle.splice(this.#idle.indexOf(idle), 1)
-    return idle
+    const index = this.#idle.findLastIndex(fits)
+    return index < 0 ? undefined : this.#idle.splice(index, 1)[0]
   }
 
   /** Lets connections be opened after a refusal, too: the client's pool has given none. */

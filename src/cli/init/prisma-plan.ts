@@ -9,6 +9,9 @@ import type { Project } from '../project'
 import { missingDriver } from '../url-connection'
 import type { Plan, Step, Task, Write } from './plan'
 
+/** A schema that gets the table. */
+type ChosenSchema = PrismaSchema & { readonly migrates: boolean }
+
 export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan> {
   const { main, others, isUsual: finds } = await prismaProject(project)
   const all = [...(main ? [main] : []), ...others]
@@ -17,10 +20,14 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
   // The same models for other databases need the table too, and so do copies. A template has no provider.
   const isVariant = ({ models, provider }: PrismaSchema): boolean =>
     models === main?.models && models !== '' && provider !== ''
-  const chosen = wanted.length > 0 ? all.filter(isWanted) : main ? [main, ...others.filter(isVariant)] : []
+  // Without a folder of migrations, an app with models pushes them, unless it names the folder.
+  const migrates = ({ migrations, models }: PrismaSchema): boolean =>
+    wanted.length > 0 || existsSync(migrations) || models === ''
+  const schemas = wanted.length > 0 ? all.filter(isWanted) : main ? [main, ...others.filter(isVariant)] : []
+  const chosen = schemas.map((schema) => ({ ...schema, migrates: migrates(schema) }))
   const [first] = chosen
   if (!first) throw wrongUsage(whyNone(project, all, wanted))
-  const isUsual = (schema: PrismaSchema): boolean => finds && schema === main
+  const isUsual = ({ path }: PrismaSchema): boolean => finds && path === main?.path
   const members = isUsual(first) ? [] : project.members().slice(1)
   const owner = members.find(({ root }) => first.path.startsWith(`${root}/`))
   // It may configure where its migrations are.
@@ -28,14 +35,13 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     throw wrongUsage(
       `The Prisma schema is that of a package – run this command there: cd ${project.short(owner.root)}`,
     )
-  // Without a folder of migrations, an app with models pushes them, unless it names the folder.
-  const migrates = ({ migrations, models }: PrismaSchema): boolean =>
-    wanted.length > 0 || existsSync(migrations) || models === ''
-  const parts = chosen.map((schema) => schemaPlan(project, schema, names, migrates(schema)))
+  const parts = chosen.map((schema) => schemaPlan(project, schema, names))
   // Schemas may share their migrations. One without migrations beside others with the same models has theirs.
   const isFirst = ({ migrations, path }: PrismaSchema): boolean =>
     chosen.find((each) => each.migrations === migrations)?.path === path
-  const migrated = chosen.some(migrates) ? chosen.filter((each) => migrates(each) && isFirst(each)) : chosen
+  const migrated = chosen.some((each) => each.migrates)
+    ? chosen.filter((each) => each.migrates && isFirst(each))
+    : chosen
   const missing = chosen.map(({ provider }) => missingDriver(project, provider))
   return {
     found: [
@@ -44,10 +50,8 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     ],
     writes: [...new Map(parts.flatMap(({ writes }) => writes).map((write) => [write.file, write])).values()],
     present: [...new Set(parts.flatMap(({ present }) => present))],
-    others: all.filter((schema) => !chosen.includes(schema)).map(({ path }) => project.short(path)),
-    steps: migrated.map((schema) =>
-      migrating(project, schema, isUsual(schema), migrates(schema), migrated.length > 1),
-    ),
+    others: all.filter((schema) => !schemas.includes(schema)).map(({ path }) => project.short(path)),
+    steps: migrated.map((schema) => migrating(project, schema, isUsual(schema), migrated.length > 1)),
     provider: ['prismaLockProvider', 'prisma'],
     adapter: ownAdapter(project, first),
     client: { name: 'prisma', close: 'prisma.$disconnect()' },
@@ -82,14 +86,8 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
     : `There is no Prisma schema here, but ${elsewhere.join(', ')} – run \`npx shedlock-orm init prisma\` where you run Prisma.`
 }
 
-function migrating(
-  project: Project,
-  schema: PrismaSchema,
-  isUsual: boolean,
-  migrates: boolean,
-  isOneOfMany: boolean,
-): Step {
-  const { provider, migrations } = schema
+function migrating(project: Project, schema: ChosenSchema, isUsual: boolean, isOneOfMany: boolean): Step {
+  const { provider, migrations, migrates } = schema
   const path = project.short(schema.path)
   const at = isUsual ? '' : ` --schema ${path}`
   const where = isOneOfMany ? `, where you use ${path}` : ''
@@ -104,8 +102,8 @@ function migrating(
 }
 
 /** What one schema needs. */
-function schemaPlan(project: Project, schema: PrismaSchema, names: LockTableOptions, migrates: boolean) {
-  const { path, isFolder, files, migrations } = schema
+function schemaPlan(project: Project, schema: ChosenSchema, names: LockTableOptions) {
+  const { path, isFolder, files, migrations, migrates } = schema
   const models = files.filter(({ text }) => hasModel(text, names)).map((file) => project.short(file.path))
   const creating = migrationsIn(project, migrations).filter(({ text }) => createsTable(text, names))
   if (models.length === 0) checkSchema(project, schema, names.schema)

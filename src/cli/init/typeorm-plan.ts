@@ -32,7 +32,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   const dates = sources.map((file) => Number(DATED.exec(basename(file))?.[1] ?? 0) + 1)
   const date = Math.max(Date.now(), ...dates)
   const writes = missing.map((folder, index) => migrationIn(task, folder, date + index))
-  const made = sources.filter((file) => /\bnew (\w+\.)?DataSource\(/.test(project.read(file)))
+  const made = sources.filter((file) => MADE.test(project.read(file)))
   const client = clientOf(project, made)
   return {
     found: [`TypeORM ${project.version('typeorm')}`],
@@ -118,12 +118,14 @@ const entities = [shedLockEntity(${entity})]
 
 const TYPE = /\btype: ['"](mysql|mariadb|postgres|cockroachdb|mssql|oracle)['"]/
 
+const MADE = /\bnew (\w+\.)?DataSource\(/
+const ASSIGNED = new RegExp(`\\bconst (\\w+)\\b((?!\\bconst )[^;]){0,80}?${MADE.source}`)
+
 /** What the one file that exports a DataSource calls it. Only for the printed lines. */
 function clientOf(project: Project, made: readonly string[]): Omit<Plan['client'], 'close'> {
   const found = made.flatMap((file) => {
     const text = project.read(file)
-    const [, name = 'dataSource'] =
-      /\bconst (\w+)\b((?!\bconst )[^;]){0,80}?\bnew (\w+\.)?DataSource\(/.exec(text) ?? []
+    const [, name = 'dataSource'] = ASSIGNED.exec(text) ?? []
     const exports = (as: string): boolean => new RegExp(`^export (${as})`, 'm').test(text)
     if (exports(`default (new|${name})\\b`)) return [{ name, file, imported: name }]
     return exports(`const ${name}\\b|\\{[^}]*\\b${name}(,|\\s*\\})`) ? [{ name, file }] : []
