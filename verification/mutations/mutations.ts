@@ -249,6 +249,16 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 14,
+    breaks: 'the first read accepts a slot that was already acquired',
+    file: 'src/sql/acquire.ts',
+    find: "then 'already-run'",
+    replace: "then 'free'",
+    tests: SUITE,
+    backend: 'postgres',
+    simulated: true,
+  },
+  {
+    rule: 14,
     breaks: 'a slot is acquired twice, because it is compared with <=',
     file: 'src/sql/acquire.ts',
     find: 'max(${lockedAt}) >= ${slot}',
