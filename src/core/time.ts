@@ -145,8 +145,14 @@ export class Deadline {
   end: number
   #addable: number
 
-  /** @param limit in milliseconds, from now */
-  constructor(readonly limit: number) {
+  /**
+   * @param limit in milliseconds, from now
+   * @param givenUp resolves if the call is given up before that
+   */
+  constructor(
+    readonly limit: number,
+    private readonly givenUp?: Promise<void>,
+  ) {
     this.end = time.now() + limit
     this.#addable = limit
   }
@@ -154,10 +160,10 @@ export class Deadline {
   /**
    * Returns how many milliseconds are left. After the end, uses up and returns some of what is added, if there is any.
    *
-   * @param spare how many of them to keep for later: only a process that stands still uses them up
+   * @param reserved how many of them to keep for later: only a process that stands still uses them up
    */
-  takeLeft(spare = 0): number {
-    const late = time.now() - (this.end - spare)
+  takeLeft(reserved = 0): number {
+    const late = time.now() - (this.end - reserved)
     if (late <= 0) return -late
     const added = Math.min(late, this.#addable)
     this.#addable -= added
@@ -168,17 +174,21 @@ export class Deadline {
   /**
    * Waits for work, but rejects with `late()` when no time is left. The work itself continues.
    *
-   * @param spare how many milliseconds to keep for later, if there are as many
+   * @param reserved how many milliseconds to keep for later, if there are as many
    */
-  async wait<T>(work: Promise<T>, late: () => Error, spare = 0, keepsAlive = true): Promise<T> {
+  async wait<T>(work: Promise<T>, late: () => Error, reserved = 0, keepsAlive = true): Promise<T> {
     const left = this.takeLeft()
-    const kept = Math.min(spare, left)
+    const kept = Math.min(reserved, left)
+    const givenUp = this.givenUp?.then(() => {
+      throw late()
+    })
+    const waited = givenUp ? Promise.race([work, givenUp]) : work
     try {
-      return await inTime(work, left - kept, late, keepsAlive)
+      return await inTime(waited, left - kept, late, keepsAlive)
     } catch (error) {
       const more = this.takeLeft(kept)
       if (more === 0) throw error
-      return inTime(work, more, late, keepsAlive)
+      return inTime(waited, more, late, keepsAlive)
     }
   }
 }

@@ -17,7 +17,7 @@ import { DriverError, type SqlClient, type SqlRow, type SqlSession, type Stateme
 import type { Sql, SqlValues } from './sql'
 
 // One call to the database: its time limit, its attempts, and what becomes of their sessions. What is done about a failure is in
-// failures.ts.
+// failures.ts, and how the calls of a lock belong together under "The life of a lock" in sql-lock-provider.ts.
 
 /** One request to the database, with its retries. */
 export interface DatabaseCall<T> {
@@ -313,11 +313,11 @@ export async function attemptWithin<T>(
     }
   }
   const left = deadline.takeLeft()
-  const spare = takesRest ? 0 : Math.max(0, Math.min(left / 2, left - Math.max(least, SHORTEST_ATTEMPT)))
+  const reserved = takesRest ? 0 : Math.max(0, Math.min(left / 2, left - Math.max(least, SHORTEST_ATTEMPT)))
   const answer = work()
   const late = (): Error => new Error(`no answer within ${Math.round(time.now() - begun)} ms`)
   try {
-    return await deadline.wait(answer, late, spare, keepsAlive).catch((error: unknown) => {
+    return await deadline.wait(answer, late, reserved, keepsAlive).catch((error: unknown) => {
       if (takesRest || call.isRepeatable?.()) throw error
       return deadline.wait(answer, late, 0, keepsAlive)
     })

@@ -111,7 +111,7 @@ export function crowdedError(cause: unknown, limits: CallLimits): LockError {
   const { lockName } = limits
   return new LockError(
     'TIMEOUT',
-    `The request for ${subject(lockName)} was not sent ${within(limits)}: ${driverErrorOf(cause).message} – let fewer locks be due at the same time, or make timeLimit longer. If there are few, check whether the table is locked, by a migration for example, or the database is slow.`,
+    `The request for ${subject(lockName)} was not sent ${within(limits)}: ${driverErrorOf(cause).message} – let fewer locks be due at the same time, or make timeLimit longer. If there are few, check whether the table is locked, by a migration for example, or the database is slow, or its connections are silent.`,
     { lockName, cause },
   )
 }

@@ -1,16 +1,13 @@
-import { inTime, time, type Lease } from '../core/internal'
+import { Deadline, inTime, time, type Lease } from '../core/internal'
 import type { ClientState } from './client-state'
 import { Failure } from './failures'
 import type { PendingRelease } from './release-queue'
 
 /** A write that acquires a row, if it arrives. */
 export interface Write {
-  /**
-   * What it did; `undefined` as long as it may still be answered. `lost`: no answer will come, but the statement itself may still
-   * arrive.
-   */
-  readonly effect: 'acquired' | 'nothing' | 'lost' | undefined
-  /** Resolves once `effect` is set. */
+  /** What it did. `lost`: no answer will come, but the statement itself may still arrive. */
+  readonly effect: 'pending' | 'acquired' | 'nothing' | 'lost'
+  /** Resolves once `effect` is no longer `pending`. */
   readonly answered: Promise<void>
 }
 
@@ -22,8 +19,8 @@ export interface Debt {
   readonly write?: Write | undefined
   /** How long to wait for an answer, to the write and to a release. In milliseconds. */
   readonly timeLimit: number
-  /** Sends the release once, at most within this many milliseconds. @returns how many rows it changed */
-  readonly release: (limit: number) => Promise<number | Failure>
+  /** Sends the release once, and waits until the deadline. @returns how many rows it changed */
+  readonly release: (deadline: Deadline) => Promise<number | Failure>
 }
 
 /** How the interval grows while another session has locked the row. */
@@ -46,7 +43,7 @@ function intervalAfter(attempts: number, { first, growth, longest }: typeof UNTI
  * | --------- | ----------------------- | ----------------------------------------------- | --------- |
  * | acquired  | settled                 | settled                                         | again     |
  * | lost      | settled                 | again later; in a drain, only if it is the first | again     |
- * | may come  | settled                 | again later                                     | again     |
+ * | pending   | settled                 | again later                                     | again     |
  *
  * One is not enough for a write that is lost: a server may be executing it at this moment, as when it waited for a lock while its
  * client gave up.
@@ -63,7 +60,7 @@ class Settlement implements PendingRelease {
     private readonly shared: ClientState,
   ) {
     const { write, timeLimit } = debt
-    // Do not wait for the write to fail: with a dead connection that may take a quarter of an hour. A drain does not wait at all.
+    // Its answer may still come, but not for longer: a dead connection may take a quarter of an hour to fail. A drain does not wait at all.
     if (write && write.effect !== 'lost' && debtors.every(({ isOpen }) => isOpen)) this.due += timeLimit
     for (const debtor of debtors) debtor.add(this)
     shared.releases.add(this)
@@ -85,19 +82,19 @@ class Settlement implements PendingRelease {
     for (const debtor of this.debtors) debtor.delete(this)
   }
 
-  async send(): Promise<boolean> {
+  async send(givenUp: Promise<void>): Promise<boolean> {
     const { write, lease, timeLimit, release } = this.debt
     // Read this before the attempt: the statement that acquires the row may arrive, and be answered, while this release waits.
     const effect = write ? write.effect : 'acquired'
     const limit = Math.min(timeLimit, ...this.debtors.map((debtor) => debtor.leftForAttempts()))
     if (limit <= 0) return false
-    const changed = await release(limit)
+    const changed = await release(new Deadline(limit, givenUp))
     const isAnswered = !(changed instanceof Failure)
     if (isAnswered) {
       const isSecondMissInDrain = this.#notFound > 0 && this.debtors.some((debtor) => !debtor.isOpen)
       if (changed > 0 || effect === 'acquired' || (effect === 'lost' && isSecondMissInDrain)) this.drop()
       else this.#tryLater(write?.effect !== effect)
-    } else if (changed.underWay) this.#noteSilence(changed.underWay)
+    } else if (changed.underWay) this.#noteUnanswered(changed.underWay)
     const isBusy = !isAnswered && changed.kind === 'conflict'
     if (isBusy) this.due = time.now() + intervalAfter(++this.#busy, WHILE_BUSY)
     if (lease.remaining() === 0) this.drop()
@@ -114,7 +111,7 @@ class Settlement implements PendingRelease {
    * One connection may be silent. If two do not answer, the row is probably locked, and more would only wait behind them. As those two
    * may be silent as well, another one is tried after two minutes, then after four, and so on.
    */
-  #noteSilence(underWay: Promise<unknown>): void {
+  #noteUnanswered(underWay: Promise<unknown>): void {
     this.#silent++
     if (this.#silent > 1) this.due = time.now() + AFTER_TWO_SILENT * 2 ** (this.#silent - 2)
     void underWay.then(() => {

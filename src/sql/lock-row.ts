@@ -1,5 +1,5 @@
 import {
-  Deadline,
+  type Deadline,
   Lease,
   LockError,
   NEVER_ACQUIRED,
@@ -262,8 +262,8 @@ export class LockRow implements Acquisition {
     const { table, name, debtors } = this
     const { timeLimit, shared } = table
     const call: DatabaseCall<number> = { lockName: name, precedence: 'release', attempt }
-    const release = (limit: number) =>
-      attemptWithin(table, call, new Deadline(limit), { least: 0, takesRest: true, keepsAlive: false })
+    const release = (deadline: Deadline) =>
+      attemptWithin(table, call, deadline, { least: 0, takesRest: true, keepsAlive: false })
     Debts.owe({ lease: new Lease(longest), write, timeLimit, release }, debtors, shared)
   }
 
@@ -310,7 +310,7 @@ function outcomeIn(row: SqlRow): (typeof OUTCOMES)[number] | undefined {
 /** Notes what a statement did that acquires the row if it arrives. */
 function writeOf(answer: Promise<StepResult | undefined>, dialect: LockTable['dialect']): Write {
   const write: { effect: Write['effect']; answered: Promise<void> } = {
-    effect: undefined,
+    effect: 'pending',
     answered: answer.then(
       (result) => {
         write.effect = result?.outcome === 'acquired' ? 'acquired' : 'nothing'

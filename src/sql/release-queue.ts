@@ -4,8 +4,13 @@ import { time, type Cancel } from '../core/internal'
 export interface PendingRelease {
   /** When it is due, on the monotonic clock. */
   readonly due: number
-  /** Sends it. @returns whether the database answered */
-  send(): Promise<boolean>
+  /**
+   * Sends it.
+   *
+   * @param givenUp resolves if its answer is not waited for any more
+   * @returns whether the database answered
+   */
+  send(givenUp: Promise<void>): Promise<boolean>
   /** Drops it, because there are too many. */
   drop(): void
 }
@@ -29,7 +34,8 @@ export class ReleaseQueue {
   /** Until when all releases wait, on the monotonic clock, because the database gave no answer. 0: they do not wait. */
   notBefore = 0
   #drains = 0
-  #isSending = false
+  /** Stops the wait for the release that is under way. */
+  #giveUp: (() => void) | undefined
   #cancelTimer: Cancel | undefined
 
   add(release: PendingRelease): void {
@@ -46,17 +52,21 @@ export class ReleaseQueue {
   /** Lets the releases that are due begin. Call it when one of them has become due earlier. */
   schedule(): void {
     this.#cancelTimer?.()
-    if (this.#isSending || this.#releases.size === 0) return
+    if (this.#giveUp || this.#releases.size === 0) return
     const due = Math.min(...[...this.#releases].map((release) => release.due))
     const delay = Math.max(0, due - time.now(), this.notBefore - time.now())
     this.#cancelTimer = time.after(delay, () => void this.#send(), false)
   }
 
-  /** Forgets the past failures, and lets releases wait less while the work goes on. */
+  /**
+   * Forgets the past failures, and lets releases wait less while the work goes on. The one under way may have a silent connection, so it
+   * is sent again on another.
+   */
   async hurryDuring(work: Promise<unknown>): Promise<void> {
     this.#drains++
     this.#interval = SHORTEST_INTERVAL
     this.notBefore = 0
+    this.#giveUp?.()
     this.schedule()
     await work
     this.#drains--
@@ -69,20 +79,19 @@ export class ReleaseQueue {
   }
 
   async #send(): Promise<void> {
-    this.#isSending = true
     let isAnswered = true
     for (const release of [...this.#releases]) {
       if (!isAnswered) break
       // It may have been dropped meanwhile.
       if (release.due > time.now() || !this.#releases.has(release)) continue
-      isAnswered = await release.send()
+      isAnswered = await release.send(new Promise((giveUp) => (this.#giveUp = giveUp)))
       // To the end, so that one whose connection is dead does not delay the others.
       if (this.#releases.delete(release)) this.#releases.add(release)
     }
     const longest = this.#drains > 0 ? LONGEST_IN_A_HURRY : LONGEST_INTERVAL
     this.#interval = isAnswered ? SHORTEST_INTERVAL : Math.min(this.#interval * 2, longest)
     this.notBefore = isAnswered ? 0 : time.now() + time.jittered(this.#interval)
-    this.#isSending = false
+    this.#giveUp = undefined
     this.schedule()
   }
 }

@@ -184,7 +184,14 @@ export class SessionPool {
     const unusable = precedence === 'acquisition' ? client.unusable?.() : undefined
     if (unusable) throw unusable
     const source = client.source?.()
-    for (let idle = this.#takeIdle(turn, source); idle; idle = this.#takeIdle(turn, source)) {
+    // What is not an acquisition also uses one that leads where the client led before it was ended.
+    const usesAny = precedence !== 'acquisition' && client.unusable?.() !== undefined
+    for (const idle of this.#idle.toReversed()) {
+      if (this.#isReserved(turn)) break
+      const fits = (!idle.isOwn || ownConnections > 0) && (idle.source === source || usesAny)
+      const index = fits ? this.#idle.indexOf(idle) : -1
+      if (index < 0) continue
+      this.#idle.splice(index, 1)
       // A process that stood still may find its connections dead. What is not an acquisition can be repeated, so it uses the one that stayed.
       const isFresh = time.now() - idle.since <= IDLE
       if ((isFresh || precedence !== 'acquisition') && (await idle.wake?.()) !== false) return idle
@@ -228,17 +235,6 @@ export class SessionPool {
     const [only, ...others] = this.#idle
     if (!only || others.length > 0 || precedence !== 'acquisition' || this.#heldLocks.size === 0) return false
     return this.#connections < ownConnections && time.now() - only.since > IDLE
-  }
-
-  /** Takes the session that was used last, and leads where the client leads now, or led before it was ended. */
-  #takeIdle(turn: Turn, source: unknown): PooledSession | undefined {
-    const { client, ownConnections, precedence } = turn
-    if (this.#isReserved(turn)) return undefined
-    const fits = (idle: PooledSession): boolean =>
-      (!idle.isOwn || ownConnections > 0) &&
-      (idle.source === source || (precedence !== 'acquisition' && client.unusable?.() !== undefined))
-    const index = this.#idle.findLastIndex(fits)
-    return index < 0 ? undefined : this.#idle.splice(index, 1)[0]
   }
 
   /** Lets connections be opened after a refusal, too: the client's pool has given none. */

@@ -500,6 +500,15 @@ it.each<[string, Fault]>([
   expect(await world.held()).toEqual([])
 })
 
+it('a drain gives up a release that is under way on a silent connection, and sends it on another', async () => {
+  await acquireUnanswered('answer lost', 3)
+  world.network.next = () => new Promise(() => undefined)
+  await jest.advanceTimersByTimeAsync(SECOND)
+  expect(world.network.sent).toHaveLength(4)
+  await settle(world.provider.drain(2 * SECOND), 2 * SECOND)
+  expect(await world.held()).toEqual([])
+})
+
 it('a drain repeats the release of a busy row soon, however long the row was busy before', async () => {
   await acquireUnanswered('answer lost')
   world.network.fault = () => Promise.reject(new DriverError('SQLITE_BUSY', 'busy'))
