@@ -41,6 +41,7 @@ export class UnreliableClient implements SqlClient {
         if (isWrite) return this.#write(send, values)
         return typeof this.fault === 'function' ? this.fault(send, false, values) : this.#read(send)
       },
+      release: () => undefined,
     }
   }
 

@@ -37,7 +37,7 @@ export interface DatabaseCall<T> {
 }
 
 /** What an attempt needs to know about the dialect. */
-type Counting = Pick<LockDialect, 'counted'>
+type Counting = Pick<LockDialect, 'counted' | 'joined'>
 
 /** How the calls of one lock table reach the database. */
 export interface Database {
@@ -62,6 +62,8 @@ export class Attempt {
   hasWritten = false
   /** Whether it has, or had, a session. */
   isConnected = false
+  /** Whether its writes may join a transaction that the app has left open: its session owns no connection. */
+  mayJoin = false
   #session: SqlSession | undefined
   /** Resolves when the last statement has been answered, or was cancelled; a session is never without one. */
   #answered!: Promise<unknown>
@@ -115,6 +117,7 @@ export class Attempt {
     if (!this.isGivenUp && !this.#session) {
       this.#session = await this.connect()
       this.isConnected = true
+      this.mayJoin = this.dialect.joined !== undefined && !this.#session.release
     }
     const session = this.#session
     if (this.isGivenUp || !session) {

@@ -36,6 +36,11 @@ export interface Expressions extends Pick<Identifiers, 'quote'> {
    */
   readonly commits?: Sql | undefined
   /**
+   * A key of `UNFIT` if the session has an open transaction that has written, else 0. Read after a write on a session that may be the app's.
+   * Default: `unfit` or `commits` shows it.
+   */
+  readonly joined?: Sql | undefined
+  /**
    * Writes an update that does not wait if another session keeps the row locked: it then fails with one of the `transientErrors`, or
    * changes nothing (`rowIfUnlocked`). Default: a plain update, which waits for as long as the server lets it.
    */
@@ -115,17 +120,21 @@ export function textAs(dialect: Expressions, text: Sql, column: Column): Sql {
 }
 
 /** Adds the column that says why the session is unfit for a lock. `query` of an attempt checks it. */
-export function unfitColumn(dialect: Expressions): Sql {
-  return dialect.unfit ? sql`, ${dialect.unfit} ${as(dialect, COLUMN.unfit)}` : sql``
+export function unfitColumn(dialect: Expressions, unfit = dialect.unfit): Sql {
+  return unfit ? sql`, ${unfit} ${as(dialect, COLUMN.unfit)}` : sql``
 }
 
 /**
  * Adds what a lock must know about its session, and the column that is 1 if the server accepts no writes, because what it returns about
  * a lock may then be old.
  */
-export function sessionColumns(dialect: Expressions, isReadOnly = dialect.readOnly): Sql {
+export function sessionColumns(
+  dialect: Expressions,
+  isReadOnly = dialect.readOnly,
+  unfit = dialect.unfit,
+): Sql {
   const readOnly = isReadOnly ? sql`, ${isReadOnly} ${as(dialect, COLUMN.readOnly)}` : sql``
-  return sql`${readOnly}${unfitColumn(dialect)}`
+  return sql`${readOnly}${unfitColumn(dialect, unfit)}`
 }
 
 export function columns(table: TableSql): Sql {

@@ -12,7 +12,7 @@ import {
 } from '../core/internal'
 import type { AcquireStep } from './acquire'
 import { attemptWithin, type Attempt, type DatabaseCall } from './calls'
-import { uncountedError } from './database-errors'
+import { IN_TRANSACTION, uncountedError, unfitError } from './database-errors'
 import { Debts, type Write } from './debts'
 import { failureKind, FAILURES, LostRace } from './failures'
 import type { LockTable } from './lock-table'
@@ -99,7 +99,7 @@ export class LockRow implements Acquisition {
     const values = { name: this.name, lockedBy: this.owner, lockAtMostFor }
     const changed = await this.#callWhileHeld(async (attempt) => {
       await this.#examine(attempt)
-      return this.#checked(attempt, await attempt.changes(this.table.statements.extend, values))
+      return this.#checked(attempt, await attempt.changes(this.table.statements.extend, values), true)
     })
     if (changed === 0) return undefined
     if (lockAtLeastFor !== undefined) this.#atLeast = this.#atLeast.lasting(lockAtLeastFor)
@@ -123,13 +123,19 @@ export class LockRow implements Acquisition {
   }
 
   /**
+   * @param isHeld whether the row is held after a write that changed it
    * @returns how many rows changed
    * @throws LostRace if none did, because another session has locked the row; LockError if none did, although the row is still held by
-   *   this acquisition
+   *   this acquisition, or if the app may undo the write
    */
-  async #checked(attempt: Attempt, changed: number): Promise<number> {
-    if (changed === 0 && (await this.#readToken(attempt)) !== undefined)
-      throw await this.table.whyUnchanged(attempt, this.name, this.#writes)
+  async #checked(attempt: Attempt, changed: number, isHeld = false): Promise<number> {
+    if (changed === 0 || attempt.mayJoin) {
+      const isOurs = (await this.#readToken(attempt)) !== undefined
+      if (changed === 0 && isOurs) throw await this.table.whyUnchanged(attempt, this.name, this.#writes)
+      // Only the session that wrote it sees it.
+      if (changed > 0 && isHeld && !isOurs && this.lease.remaining() > 0)
+        throw unfitError(IN_TRANSACTION, this.name)
+    }
     this.#writes.withoutEffect = 0
     return changed
   }
@@ -200,6 +206,7 @@ export class LockRow implements Acquisition {
         if (result?.outcome === 'already-run' && kind === 'pause') break
         if (result?.outcome === 'acquired') {
           this.lease = lease
+          if (current.mayJoin) await this.#checked(current, 1, true)
           if (!kind && !(current.isGivenUp as boolean)) table.shared.sessions.hold(this)
         }
         if (result) return result

@@ -93,7 +93,7 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
     pause,
     /** Reads `locked_at` in milliseconds since 1970 while the lock is held, otherwise null. */
     fencingToken: sql`
-      select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, COLUMN.token)}${sessionColumns(dialect)}
+      select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, COLUMN.token)}${sessionColumns(dialect, dialect.readOnly, dialect.joined)}
       ${oneRow}`,
     /** Returns a row unless another session has locked that of the lock. */
     rowIfUnlocked: dialect.rowIfUnlocked?.(lock) ?? sql`select 1 as shedlock_one ${oneRow}`,

@@ -210,7 +210,10 @@ select (select round(extract(epoch from least(greatest("locked_at", timestamp '0
     where "name" = :name::varchar
       and "locked_by" = :lockedBy::varchar
       and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')) as "token",
-    pg_is_in_recovery()::int as "read_only";
+    pg_is_in_recovery()::int as "read_only",
+    case
+    when pg_catalog.txid_current_if_assigned() is null then 0
+    else 3 end as "unfit";
 
 ---- rowIfUnlocked
 -- After an update that changed nothing: returns a row unless another session has locked the row.

@@ -14,6 +14,7 @@ export const cockroachdb: LockDialect = {
 
   // It has not run there.
   commits: undefined,
+  joined: undefined,
   suspectedTransaction: undefined,
 
   // CockroachDB has no standbys.

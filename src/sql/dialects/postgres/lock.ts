@@ -2,8 +2,11 @@
 import type { LockDialect } from '../../dialect'
 import { type AcquireStep, isTooFarAhead, newRow, readOutcome, take, pinByRead } from '../../acquire'
 import { columns, type LockSql } from '../../expressions'
+import { IN_TRANSACTION } from '../../database-errors'
 import { COLUMN } from '../../results'
 import { raw, sql, type Sql } from '../../sql'
+
+const HAS_NOT_WRITTEN = sql`pg_catalog.txid_current_if_assigned() is null`
 
 /**
  * An error if the app may have left a transaction open, whose rollback would undo the write: it has written, or has lasted for longer
@@ -11,7 +14,7 @@ import { raw, sql, type Sql } from '../../sql'
  * began before. Only that of the app fails the next statement, too. The error is that of a cast, because its message then says why. A
  * query, because it must not be evaluated again when the row turns out to have changed: the statement itself has begun to write then.
  */
-const COMMITS = sql`(select case when pg_catalog.txid_current_if_assigned() is null
+const COMMITS = sql`(select case when ${HAS_NOT_WRITTEN}
   and pg_catalog.statement_timestamp() < pg_catalog.transaction_timestamp() + interval '1 second'
   then true else pg_catalog.concat('open transaction, or a trigger that writes before the statement, since ', pg_catalog.transaction_timestamp())::boolean end)`
 
@@ -86,6 +89,7 @@ export const postgres: LockDialect = {
   hex: (text) => sql`encode(convert_to(${text}, 'UTF8'), 'hex')`,
   readOnly: sql`pg_is_in_recovery()::int`,
   commits: COMMITS,
+  joined: sql`case when ${HAS_NOT_WRITTEN} then 0 else ${raw(String(IN_TRANSACTION))} end`,
   inTransactionError: '25P02', // in_failed_sql_transaction
   suspectedTransaction: /^22P02[^]*"open transaction, or /,
 
