@@ -81,6 +81,10 @@ export function clientError(message: string, lockName?: string): LockError {
   return new LockError('INVALID_CLIENT', message, { lockName })
 }
 
+/** Follows what is wrong with a client that may be the mock of a test. */
+export const FOR_MOCKS =
+  'In a test whose client is a mock, use InMemoryLockProvider; in NestJS, override SHED_LOCK_OPTIONS.'
+
 /** Creates the error for a task that must stop, or must not start, because of a shutdown. */
 export function shutdownError(lockName: string): LockError {
   return new LockError(

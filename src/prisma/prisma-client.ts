@@ -1,4 +1,4 @@
-import { clientError } from '../core/internal'
+import { clientError, FOR_MOCKS } from '../core/internal'
 import type { Dialect, DialectName } from '../sql/internal'
 
 /** What this library uses of any Prisma client, including the client of a transaction. */
@@ -133,7 +133,7 @@ export function dialectOfClient(client: PrismaClientLike): DialectName {
   if (name) return name
   throw clientError(
     provider === undefined
-      ? 'The client does not reveal which database it uses – set the option dialect.'
+      ? `The client does not reveal which database it uses – set the option dialect. ${FOR_MOCKS}`
       : `A PrismaClient for '${provider}' cannot keep locks – supported are ${Object.keys(CLIENT_DIALECTS).join(', ')}.`,
   )
 }

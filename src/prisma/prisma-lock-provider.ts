@@ -3,6 +3,7 @@ import {
   parseOptions,
   EXECUTOR_OPTIONS,
   clientError,
+  FOR_MOCKS,
   LockingTaskExecutor,
   type LockingTaskExecutorOptions,
   type OptionParsers,
@@ -72,11 +73,11 @@ export function prismaLockProvider(
   const { dialect: given, adapter, namedStatements = true, ...rest } = parsed
   if (typeof (prisma as PrismaClientLike | undefined)?.$executeRawUnsafe !== 'function')
     throw clientError(
-      'prismaLockProvider got no client of Prisma – pass a PrismaClient, plain or extended. For Prisma 8, import prismaLockProvider from shedlock-orm/prisma-8.',
+      `prismaLockProvider got no client of Prisma – pass a PrismaClient, plain or extended. For Prisma 8, import prismaLockProvider from shedlock-orm/prisma-8. ${FOR_MOCKS}`,
     )
   if (isOfTransaction(prisma))
     throw clientError(
-      'prismaLockProvider got a client without $connect, or the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself.',
+      `prismaLockProvider got a client without $connect, or the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself. ${FOR_MOCKS}`,
     )
   const client = originalOf(prisma)
   const dialect = given ?? dialectNamed(dialectOfClient(client))

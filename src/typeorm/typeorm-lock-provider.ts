@@ -1,4 +1,4 @@
-import { aBoolean, parseOptions, clientError, type OptionParsers } from '../core/internal'
+import { aBoolean, parseOptions, clientError, FOR_MOCKS, type OptionParsers } from '../core/internal'
 import {
   dialectNamed,
   SQL_LOCK_PROVIDER_OPTIONS,
@@ -44,9 +44,10 @@ export function typeOrmLockProvider(
 ): SqlLockProvider {
   const parsed = parseOptions(options, OPTIONS, 'lock provider options')
   const { dialect: given, namedStatements = true, ...rest } = parsed
-  if (typeof (dataSource as DataSourceLike | undefined)?.createQueryRunner !== 'function')
+  const { createQueryRunner, options: own } = (dataSource as Partial<DataSourceLike> | undefined) ?? {}
+  if (typeof createQueryRunner !== 'function' || own?.type === undefined)
     throw clientError(
-      'typeOrmLockProvider needs a TypeORM DataSource – pass the DataSource itself: an EntityManager or a QueryRunner would make the lock part of a transaction.',
+      `typeOrmLockProvider needs a TypeORM DataSource – pass the DataSource itself: an EntityManager or a QueryRunner would make the lock part of a transaction. ${FOR_MOCKS}`,
     )
   const dialect = given ?? dialectNamed(dialectOfDataSource(dataSource.options))
   const client =

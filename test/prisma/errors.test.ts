@@ -31,13 +31,16 @@ describe('what is no PrismaClient', () => {
       { $connect: () => undefined, $executeRawUnsafe: () => undefined } as unknown as PrismaClientLike,
       rest,
     )
+  const everyMember: unknown = new Proxy(() => undefined, { get: () => everyMember })
+  const forMocks = / In a test whose client is a mock, use InMemoryLockProvider/
   test.each([
-    ['nothing', undefined],
-    ['another object', { query: () => undefined }],
-    ['a client for MongoDB', client({ _activeProvider: 'mongodb' })],
-    ['a client that does not tell its database', client({})],
-  ])('is refused: %s', (_, value) => {
-    expect(() => prismaLockProvider(value as PrismaClientLike)).toThrow(lockError('INVALID_CLIENT'))
+    ['nothing', undefined, forMocks],
+    ['another object', { query: () => undefined }, forMocks],
+    ['a client for MongoDB', client({ _activeProvider: 'mongodb' }), /'mongodb' cannot keep locks/],
+    ['a client that does not tell its database', client({}), forMocks],
+    ['a mock that has every member', everyMember, forMocks],
+  ])('is refused: %s', (_, value, message) => {
+    expect(() => prismaLockProvider(value as PrismaClientLike)).toThrow(lockError('INVALID_CLIENT', message))
   })
 
   test('a client that does not tell its database is taken with a dialect', () => {

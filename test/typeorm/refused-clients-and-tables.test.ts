@@ -21,9 +21,11 @@ describe('typeOrmLockProvider', () => {
     ['a string', 'postgres://…'],
     ['options of a DataSource', { type: 'postgres' }],
     ['an EntityManager', dataSource.manager],
-  ])('refuses %s for a DataSource', (_, wrong) => {
+    ['a mock', { isInitialized: true, createQueryRunner: () => undefined }],
+    ['a mock with options', { options: {}, createQueryRunner: () => undefined }],
+  ])('refuses %s for a DataSource, and says what a test needs', (_, wrong) => {
     expect(() => typeOrmLockProvider(wrong as DataSourceLike)).toThrow(
-      lockError('INVALID_CLIENT', /DataSource/),
+      lockError('INVALID_CLIENT', /needs a TypeORM DataSource.*mock, use InMemoryLockProvider/),
     )
   })
 
