@@ -16,6 +16,9 @@ const PARTS = [
   { project: 'site', packages: 'site' },
 ]
 
+/** Errors, because two parts compile the same sources. */
+const printed = new Set([''])
+
 for (const { project, packages } of PARTS) {
   if (packages && !existsSync(`${packages}/node_modules`)) {
     console.log(`${project} was not compiled – first run npm --prefix ${packages} install`)
@@ -26,6 +29,14 @@ for (const { project, packages } of PARTS) {
   const known = join('node_modules/.cache/types', `${project.replaceAll('/', '-')}.tsbuildinfo`)
   const incremental = process.env.CI ? [] : ['--incremental', '--tsBuildInfoFile', known]
   const tsc = ['node_modules/typescript-7/bin/tsc', '--noEmit', '-p', project, ...incremental]
-  const { status } = spawnSync(process.execPath, tsc, { stdio: 'inherit' })
+  const { status, stdout } = spawnSync(process.execPath, tsc, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  // An error continues in lines that are indented.
+  for (const error of stdout.split(/\n(?! )/)) {
+    if (!printed.has(error)) console.log(error)
+    printed.add(error)
+  }
   if (status !== 0) process.exitCode = 1
 }
