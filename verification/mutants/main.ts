@@ -40,7 +40,11 @@ function onTheWay(): string[] {
 }
 
 function chosen(): string[] {
-  if (given.length > 0) return lines('git', 'ls-files', ...given).filter(isMutated)
+  if (given.length > 0) {
+    const files = lines('git', 'ls-files', ...given).filter(isMutated)
+    if (files.length > 0) return files
+    throw new Error(`${given.join(', ')} has no file that groups.ts mutates.`)
+  }
   const base = process.env['BASE'] ?? 'main'
   const changed = lines('git', 'diff', '--name-only', '--diff-filter=d', '--merge-base', base, 'src').filter(
     isMutated,

@@ -15,6 +15,14 @@ interface Report {
   }[]
 }
 
+const rules = process.argv.slice(2)
+const chosen = mutations.filter(({ rule }) => rules.length === 0 || rules.includes(String(rule)))
+const unbroken = rules.filter((each) => !chosen.some(({ rule }) => String(rule) === each))
+if (unbroken.length > 0)
+  throw new Error(
+    `No mutation breaks rule ${unbroken.join(', ')} – name others of docs/maintainers/tests.md.`,
+  )
+
 const copy = new BrokenCopy()
 const report = join(copy.path, 'report.json')
 const jest = join(copy.path, 'node_modules', 'jest', 'bin', 'jest.js')
@@ -41,8 +49,6 @@ function redTests(mutation: Mutation): string[] {
   })
 }
 
-const rules = process.argv.slice(2).map(Number)
-const chosen = mutations.filter(({ rule }) => rules.length === 0 || rules.includes(rule))
 try {
   for (const mutation of chosen) {
     const red = redTests(mutation)

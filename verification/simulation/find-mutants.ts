@@ -27,8 +27,10 @@ export function simulateBroken(broken: Break, seconds: string): Report {
  */
 if (require.main === module) {
   const parts = process.argv.slice(2)
-  for (const mutant of mutants) {
-    if (parts.length > 0 && !parts.some((part) => mutant.breaks.includes(part))) continue
+  const isChosen = ({ breaks }: Break) => parts.length === 0 || parts.some((part) => breaks.includes(part))
+  const chosen = mutants.filter(isChosen)
+  if (chosen.length === 0) throw new Error(`No way to break the lock has ${parts.join(' or ')} in its title.`)
+  for (const mutant of chosen) {
     const report = simulateBroken(mutant, process.env['SECONDS'] ?? '60')
     const { violation, simulated, worlds, seconds } = report
     if (!violation) process.exitCode = 1
