@@ -4,9 +4,15 @@ import { TASK_OPTIONS } from '../../src/core/configuration'
 import { EXECUTOR_OPTIONS } from '../../src/core/locking-task-executor'
 import { SQL_LOCK_PROVIDER_OPTIONS } from '../../src/sql/sql-lock-provider'
 import { read } from '../project'
+import { documents } from './documents'
 
 it('the README has at most 1,200 words', () => {
   expect(read('README.md').split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(1_200)
+})
+
+it('the pages of docs have at most 24,000 words', () => {
+  const pages = documents().filter((file) => file.startsWith('docs/'))
+  expect(pages.map(read).join('\n').split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(24_000)
 })
 
 it('docs/options.md has a line for each option', () => {
