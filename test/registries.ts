@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { flagOf, OPTIONS } from '../src/cli/options'
 import type { SchedulerName } from '../src/cli/init/usage'
 import type { LockErrorCode } from '../src/core/errors'
 import { CLIENT_DIALECTS } from '../src/prisma/prisma-client'
@@ -75,6 +76,11 @@ const spelled = (name: string): string | undefined =>
 const isRun = (name: string): boolean =>
   !Object.values(dialects).some((dialect) => dialect.name === name && dialect.untried)
 
+const commandLine = filesUnder('src/cli', '.ts').map(read).join('\n')
+/** Whether it contains the flag of this option, and not only a longer one. */
+const hasFlag = (text: string, option: string): boolean =>
+  new RegExp(`${flagOf(option)}(?![\\w-])`).test(text)
+
 const METRICS = 'src/opentelemetry/open-telemetry-listener.ts'
 
 interface Kind {
@@ -138,6 +144,14 @@ export const KINDS: Readonly<Record<string, Kind>> = {
           published.includes(`dist/${path === '.' ? 'core' : path.slice(2)}/index.${ending}\n`),
         ),
       'an import on a page of docs': (path) => pages.includes(`'shedlock-orm${path.slice(1)}'`),
+    },
+  },
+  'option of the command line': {
+    members: Object.keys(OPTIONS),
+    places: {
+      'a command in src/cli that takes it': (name) => commandLine.includes(`'${name}'`),
+      'a page of docs, such as docs/cli.md': (name) => hasFlag(pages, name),
+      'a test that passes it, in test/cli': (name) => hasFlag(tests, name),
     },
   },
   scheduler: {
