@@ -5,7 +5,11 @@ import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { activeLock } from '../../src/core/scope'
 import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs/scheduler-lock.decorator'
 import { prismaLockProvider, shedlock, type ShedLockClient } from '../../src/prisma/prisma-lock-provider'
-import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
+import {
+  SQL_LOCK_PROVIDER_OPTIONS,
+  type SqlLockProvider,
+  type SqlLockProviderOptions,
+} from '../../src/sql/sql-lock-provider'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { openMemory } from '../backends/open-database'
 import { FaultyLockProvider } from '../core/faulty-lock-provider'
@@ -99,7 +103,17 @@ it.each<[string, (options: never) => SqlLockProvider | Promise<SqlLockProvider>]
     'shedlock',
     (options) => (shedlock(options)(prisma) as unknown as { client: ShedLockClient }).client.$lockProvider,
   ],
-])('%s passes on where the table is', async (_, create) => {
-  const { description } = await create(inherited({ schema: 'app', tableName: 'locks', dialect: 'mysql' }))
+])('%s passes on the options of a provider', async (_, create) => {
+  // Entry points have copies of these parsers, so only the provider itself calls them.
+  const parsers = Object.keys(SQL_LOCK_PROVIDER_OPTIONS).map(
+    (option) =>
+      [option, jest.spyOn(SQL_LOCK_PROVIDER_OPTIONS, option as keyof SqlLockProviderOptions)] as const,
+  )
+  const table = { schema: 'app', tableName: 'locks', columnNames: { name: 'lock' } }
+  const others = { lockedBy: 'me', timeLimit: '1s', ownConnections: 1, recordMessages: true }
+  // Without a new option, this does not compile.
+  const options = { ...table, ...others } satisfies Record<keyof SqlLockProviderOptions, unknown>
+  const { description } = await create(inherited({ ...options, dialect: 'mysql' }))
   expect(description).toMatch(/^the table app.locks \(mysql/)
+  expect(parsers.flatMap(([option, { mock }]) => (mock.calls.length > 0 ? [] : option))).toEqual([])
 })
