@@ -81,6 +81,25 @@ const commandLine = filesUnder('src/cli', '.ts').map(read).join('\n')
 const hasFlag = (text: string, option: string): boolean =>
   new RegExp(`${flagOf(option)}(?![\\w-])`).test(text)
 
+/** Objects of options in the reports of the public interface: interfaces with such a name, and literals of a parameter. */
+const OBJECT =
+  /^export interface \w+(?:Options|Configuration)\b.*?^}|(?<=[(, ])(?<!readonly )options\??: \{.*?^ *}\)/gms
+/** Arguments of an error that somebody else's provider creates. They are not checked. */
+const OF_ERRORS = ['cause', 'lockName']
+export const OPTIONS_IN_CODE = [
+  ...new Set(
+    filesUnder('api', '.txt')
+      .flatMap((file) => [...read(file).matchAll(OBJECT)])
+      .flatMap(([object]) => {
+        // What is further to the right is part of the value of an option.
+        const [indent = ''] = /(?<=\n) +/.exec(object) ?? []
+        return [...object.matchAll(new RegExp(`^${indent}readonly ([a-z]\\w*)\\??:`, 'gim'))]
+      })
+      .map(([, name = '']) => name)
+      .filter((name) => !OF_ERRORS.includes(name)),
+  ),
+]
+
 const METRICS = 'src/opentelemetry/open-telemetry-listener.ts'
 
 interface Kind {
@@ -144,6 +163,12 @@ export const KINDS: Readonly<Record<string, Kind>> = {
           published.includes(`dist/${path === '.' ? 'core' : path.slice(2)}/index.${ending}\n`),
         ),
       'an import on a page of docs': (path) => pages.includes(`'shedlock-orm${path.slice(1)}'`),
+    },
+  },
+  'option in code': {
+    members: OPTIONS_IN_CODE,
+    places: {
+      'a page of docs': (name) => new RegExp(`[\`{(,]\\s?${name}\\b|\\b${name}(\`|: | \\})`).test(pages),
     },
   },
   'option of the command line': {
