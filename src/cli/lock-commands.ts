@@ -10,6 +10,9 @@ import { COMMAND, print, printJson } from './output'
 const NONE =
   'There are no locks: the first run of a job creates its lock. If jobs have run already, check whether they use this table.'
 
+/** Below the list, which cannot know it. */
+const LIMITS = `${COMMAND} check <name>=25h finds a job that no longer runs.`
+
 export type Limits = Readonly<Record<string, string>>
 
 /** Adds the commands that only read. */
@@ -30,7 +33,7 @@ export function addLockCommands(program: Command): void {
     const jobs = locks.map((lock) => jobView(lock.name, lock))
     if (json) printJson(jobs.map(forJson))
     else if (jobs.length === 0) print(held ? 'No lock is held.' : NONE)
-    else print(process.stdout.isTTY ? withAdvice(jobs, `${summary(jobs)}.`) : lines(jobs))
+    else print(process.stdout.isTTY ? withAdvice(jobs, `${summary(jobs)}.\n${LIMITS}`) : lines(jobs))
   })
 
   const check = program

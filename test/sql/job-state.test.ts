@@ -101,12 +101,16 @@ it('the runbook explains each state in the words of the code', () => {
   expect(list?.match(/^- .*/gm)).toEqual(items)
 })
 
-it('the first sentence counts those that need a person', () => {
-  const states = (...all: ('idle' | 'failed')[]) => summary(all.map((state) => ({ state })))
+it('the first sentence counts those that need a person, and calls no job well of which nobody knows when it must run', () => {
+  const limited = (state: 'idle' | 'failed') => ({ state, overdueAfter: 1 })
+  const states = (...all: ('idle' | 'failed')[]) => summary(all.map(limited))
   expect(states()).toBe('There are no jobs yet')
   expect(states('idle')).toBe('The only job is well')
   expect(states('failed')).toBe('The only job needs you')
   expect(states('idle', 'idle')).toBe('All 2 jobs are well')
   expect(states('idle', 'failed')).toBe('1 of 2 jobs needs you')
   expect(states('failed', 'failed', 'idle')).toBe('2 of 3 jobs need you')
+  expect(summary([{ state: 'idle' }, { state: 'idle', nextDue: null }, limited('idle')])).toBe(
+    'Nothing is known to be wrong (without a limit: 1 of 3 jobs)',
+  )
 })

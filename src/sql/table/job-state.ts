@@ -168,13 +168,16 @@ function troubleSince({ state, missedAt: missed, overdueAfter = 0, record }: Job
   return (lastRun?.endedAt ?? lockedAt).getTime()
 }
 
-/** The first sentence about many jobs. */
-export function summary(jobs: readonly Pick<JobView, 'state'>[]): string {
+/** The first sentence about many jobs. A job is well only if it is known when it must run. */
+export function summary(jobs: readonly Pick<JobView, 'state' | 'nextDue' | 'overdueAfter'>[]): string {
   const trouble = jobs.filter(({ state }) => isTrouble(state)).length
-  const count = `${jobs.length} jobs`
+  const unlimited = jobs.filter(({ nextDue, overdueAfter }) => nextDue === undefined && !overdueAfter).length
+  const [count, only] = [`${jobs.length} jobs`, jobs.length === 1]
   if (jobs.length === 0) return 'There are no jobs yet'
-  if (jobs.length === 1) return `The only job ${trouble > 0 ? 'needs you' : 'is well'}`
-  return trouble > 0 ? `${trouble} of ${count} need${trouble === 1 ? 's' : ''} you` : `All ${count} are well`
+  if (trouble > 0)
+    return only ? 'The only job needs you' : `${trouble} of ${count} need${trouble === 1 ? 's' : ''} you`
+  if (unlimited > 0) return `Nothing is known to be wrong (without a limit: ${unlimited} of ${count})`
+  return only ? 'The only job is well' : `All ${count} are well`
 }
 
 function stateOf(

@@ -188,7 +188,7 @@ it('shows what is new in its place: the focus stays, and an app that does not an
   expect(complaints).toEqual([])
   await page.route('**', (route) => route.abort())
   await page.getByText('The app does not answer.').waitFor({ timeout: 60_000 })
-  expect(await page.title()).toBe('No answer: All 2 jobs are well')
+  expect(await page.title()).toBe('No answer: Nothing is known to be wrong (without a limit: 2 of 2 jobs)')
 })
 
 it('two columns fit a tablet, paper has only the list, and forced colours keep borders', async () => {
