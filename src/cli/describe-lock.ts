@@ -2,6 +2,7 @@ import { styleText } from 'node:util'
 import { formatDuration } from '../core/internal'
 import {
   displayedOwner,
+  holder,
   isTrouble,
   JOB_STATES,
   jobView,
@@ -66,6 +67,7 @@ function details(lock: LockRecord): string {
     never,
     took: duration === undefined ? '' : formatDuration(duration),
     owner: owner(job),
+    process: holder(lock) ?? '',
     'locked at': wasAcquired(lock) ? at(lock.lockedAt, lock.now) : 'never',
     'lock until': at(lock.lockUntil, lock.now),
   }

@@ -10,6 +10,8 @@ import { existingLock, sentence, show, stateOf } from './describe-lock'
 import { commandOn, print, warn } from './output'
 
 const LOCK_NAME = 'the name of the lock'
+/** Nobody repeats the run, and `list` calls its job idle. */
+const RELEASED = 'The lock was released. If its work is not done, run it now.'
 
 /** Adds the commands that change a lock. Each prints first which table that is. */
 export function addOperateCommands(program: Command): void {
@@ -72,7 +74,7 @@ export function addOperateCommands(program: Command): void {
         `Lock '${lock.name}' was not released, because it has changed since it was shown – run the command again.`,
       )
     if (flags.json) show(await existingLock(provider, name), true, place)
-    else print(lock.held ? 'The lock was released.' : 'Nobody holds the lock.')
+    else print(lock.held ? RELEASED : 'Nobody holds the lock.')
   })
 }
 

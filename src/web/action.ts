@@ -8,7 +8,7 @@ import {
   warn,
   type KnownJob,
 } from '../core/internal'
-import { displayedOwner, processOf, whyStuck, type LockRecord, type SqlLockProvider } from '../sql/internal'
+import { displayedOwner, holder, whyStuck, type LockRecord, type SqlLockProvider } from '../sql/internal'
 import { page, plainText } from './answer'
 import { failureOf } from './locks'
 import { lastRun, link, lockedAt, markup, rowId, until, type Markup, type Part } from './markup'
@@ -18,7 +18,8 @@ const ACTIONS = {
   run: 'The job runs now, in this app, under its lock. If it is running elsewhere, it does not run twice.',
   pause: 'Every instance skips the job until the pause is over, Java services too.',
   resume: 'The job runs again when it is due next.',
-  release: 'A release stops no run: if this one goes on, another instance may run the job beside it.',
+  release:
+    'A release stops no run, and repeats none: if this one goes on, another instance may run the job beside it.',
 } as const
 
 export type Action = keyof typeof ACTIONS
@@ -177,20 +178,13 @@ ${lock && details(lock)}${typed && form(request, lock, typed)}
   return page({ status, title, places: [place], heading: `${action} ${name}`, main })
 }
 
-/** What is known here of the process that holds a lock. */
-const PROCESS = {
-  gone: 'is gone from this host',
-  running: 'runs on this host',
-  unknown: 'cannot be seen from here',
-} as const
-
 function details(lock: LockRecord): Markup {
-  const { held, paused, lockedBy, lastRun: last } = lock
+  const { held, paused, lastRun: last } = lock
   const owner = displayedOwner(lock)
-  const runs = held && !paused && !last
-  return markup`<dl>${owner && markup`<dt>${paused ? 'Pause' : held ? 'Owner' : 'Last owner'}</dt><dd>${owner}</dd>`}${runs && markup`<dt>Its process</dt><dd>${PROCESS[processOf(lockedBy)]}</dd>`}
+  const process = holder(lock)
+  return markup`<dl>${owner && markup`<dt>${paused ? 'Pause' : held ? 'Owner' : 'Last owner'}</dt><dd>${owner}</dd>`}${process && markup`<dt>Its process</dt><dd>${process}</dd>`}
 ${last && markup`<dt>Last run</dt><dd>${lastRun(last)}</dd>`}<dt>Locked at</dt><dd>${lockedAt(lock)}</dd>${held && markup`<dt>Until</dt><dd>${until(lock)}</dd>`}</dl>
-${runs && whyStuck(lock) === undefined && markup`<p>If you wait, the lock ends by itself in ${formatDuration(lock.lockUntil.getTime() - lock.now.getTime())}, unless its run extends it.</p>`}`
+${process && whyStuck(lock) === undefined && markup`<p>If you wait, the lock ends by itself in ${formatDuration(lock.lockUntil.getTime() - lock.now.getTime())}, unless its run extends it.</p>`}`
 }
 
 function form({ action, user }: ActionRequest, lock: LockRecord | undefined, typed: URLSearchParams): Markup {

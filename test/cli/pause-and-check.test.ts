@@ -95,7 +95,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
       `update shedlock set locked_by = 'java-host', locked_at = '${new Date(Date.now() + 3_000_000).toISOString().slice(0, -1).replace('T', ' ')}'`,
     )
     expect((await run('list', 'job')).stdout).toMatch(
-      /\nstate +stuck, acquired .* ahead of the clock of the database\nnext .* If a time is wrong, run doctor\.\n/,
+      /\nstate +stuck, acquired .* ahead of the clock of the database\nnext .* Is a time wrong\? Run doctor\.\n/,
     )
     const check = await run('check', 'job=2h')
     expect(check.status).toBe(1)

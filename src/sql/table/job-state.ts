@@ -24,7 +24,7 @@ export type JobState = 'stuck' | 'missed' | 'late' | 'died' | 'failed' | 'runnin
 export const JOB_STATES = {
   stuck: {
     means: 'Its lock is held though no run needs it, or its times are wrong.',
-    next: 'See that no run goes on, then release it. If a time is wrong, run doctor.',
+    next: 'See that no run goes on, release it, and run it now if its work is not done. Is a time wrong? Run doctor.',
     never: 'Delete the row: the next run may overlap.',
   },
   missed: {
@@ -232,15 +232,24 @@ const LONGEST_RUN = 366 * 86_400_000
 
 /** Returns why nobody can acquire the lock, although no run needs it; `undefined` if it is not stuck. */
 export function whyStuck(record: LockRecord): string | undefined {
-  const { held, paused, lockUntil, lockedBy, lastRun, now } = record
+  const { held, paused, lockUntil, now } = record
   if (isHeldForEver(record) && !paused) return 'held for ever'
   const ahead = foreignClock(record)
   if (ahead > 0) return `acquired ${formatDuration(ahead)} ahead of the clock of the database`
   if (!held || paused) return undefined
   if (lockUntil.getTime() - now.getTime() > LONGEST_RUN) return `held until ${lockUntil.getUTCFullYear()}`
-  return !lastRun && !isPause(lockedBy) && processOf(lockedBy) === 'gone'
-    ? `its process is gone, ${left(record)} left`
-    : undefined
+  return holder(record) === PROCESS.gone ? `its process is gone, ${left(record)} left` : undefined
+}
+
+const PROCESS = {
+  gone: 'is gone from this host',
+  running: 'runs on this host',
+  unknown: 'cannot be seen from here',
+} as const
+
+/** What is known here of the process that holds the lock for a run; `undefined` without a run. */
+export function holder({ held, paused, lockedBy, lastRun }: LockRecord): string | undefined {
+  return held && !paused && !lastRun ? PROCESS[processOf(lockedBy)] : undefined
 }
 
 function left(record: LockRecord): string {
