@@ -47,9 +47,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
     )
   const { dialect: name, driver } = known
   const { address, schema } =
-    name === 'postgres' || name === 'cockroachdb'
-      ? postgresUrl(url, scheme)
-      : { address: url, schema: undefined }
+    driver === postgresDriver ? postgresUrl(url, scheme) : { address: url, schema: undefined }
   const open = () => driver.open(address, create)
   // Connections that have answered so far. `exec` may use one hours later, when it has died.
   const idle: DriverConnection[] = []

@@ -21,8 +21,6 @@ interface PgConnectionLike {
 export interface PgClientLike {
   readonly connection?: PgConnectionLike
   connect?(): Promise<unknown>
-  ref?(): void
-  unref?(): void
   readonly host?: string
   readonly port?: number
   /** What the server asks of those who cancel a statement. */

@@ -14,7 +14,6 @@ export const sqliteTable: TableDialect = {
         where l."unique" and not l.partial
           and (select case count(*) when 1 then max(i.name) end from pragma_index_info(l.name, ${WHERE}) i) = c.name) as unique_keys
     from pragma_table_info(${TABLE}, ${WHERE}) c`,
-  types: { text: /^/, time: /^/ },
 
   database: sql`(select file from pragma_database_list where name = 'main')`,
   denied: [],
