@@ -59,17 +59,21 @@ const FATAL: readonly TableFinding['code'][] = [
   'KEY_MISSING',
 ]
 
+/** A table that is asked about. */
+export interface Inspected {
+  readonly attempt: Attempt
+  readonly dialect: Dialect
+  readonly table: TableSql
+}
+
 /** Reads the columns of the table that it can; none if there is no such table. */
-export async function describeTable(
-  attempt: Attempt,
-  { table: { describe, defaultSchema, absent = [] } }: Dialect,
-  table: TableSql,
-): Promise<readonly SqlRow[]> {
+export async function describeTable({ attempt, dialect, table }: Inspected): Promise<readonly SqlRow[]> {
+  const { describe, defaultSchema, absent = [] } = dialect.table
   if (!describe) {
     const found: SqlRow[] = []
     for (const column of COLUMNS)
       try {
-        await attempt.query(sql`select ${table[column]} from ${table.table} where 1 = 0`, {})
+        await attempt.query(sql`select ${table[column]} from ${table.table} where 1 = 0`)
         found.push({ column_name: table.names.columnNames[column] })
       } catch (error) {
         if (!(error instanceof DriverError) || !absent.includes(error.code ?? '')) throw error
@@ -96,11 +100,7 @@ const OBSTACLES: Readonly<
 }
 
 /** Finds what the privileges do not show: what the table is, and what others added to it. */
-export async function obstacles(
-  attempt: Attempt,
-  dialect: Dialect,
-  table: TableSql,
-): Promise<TableFinding[]> {
+export async function obstacles({ attempt, dialect, table }: Inspected): Promise<TableFinding[]> {
   const statement = dialect.table.obstacles
   const rows = statement ? await attempt.query(statement, valuesOf(table)) : []
   return rows.flatMap(({ what, name }) => {
@@ -119,7 +119,7 @@ export async function findTable(
   cause?: unknown,
 ): Promise<FoundTable> {
   const { lockName } = attempt
-  const described = await describeTable(attempt, dialect, table)
+  const described = await describeTable({ attempt, dialect, table })
   const [column] = described
   const found = column && foundIn(dialect, table, column['table_schema'])
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)

@@ -1,8 +1,6 @@
 import { LAST_TIME, NEVER_ACQUIRED, SLOT_AT_MOST_AHEAD } from '../../core/internal'
-import type { Dialect } from '../dialect'
 import { columns } from '../expressions'
 import { raw, render, sql, type Sql } from '../sql'
-import type { Attempt } from '../calls'
 import { READ_ONLY_ADVICE, SUSPICION_ADVICE } from '../database-errors'
 import { DriverError, type SqlRow } from '../session'
 import { foundIn, type TableSql, title } from '../names'
@@ -15,6 +13,7 @@ import {
   obstacles,
   tableFindings,
   worstFirst,
+  type Inspected,
   type TableFinding,
 } from './check'
 
@@ -23,35 +22,27 @@ import {
  *
  * @throws DriverError if the database does not answer
  */
-export async function inspectTable(
-  attempt: Attempt,
-  dialect: Dialect,
-  table: TableSql,
-): Promise<TableFinding[]> {
+export async function inspectTable(named: Inspected): Promise<TableFinding[]> {
+  const { dialect } = named
   let described: readonly SqlRow[] = []
   const what = dialect.table.describe ? 'to describe' : 'select on'
-  const refused = await refusal({ attempt, dialect, table }, what, async () => {
-    described = await describeTable(attempt, dialect, table)
+  const refused = await refusal(named, what, async () => {
+    described = await describeTable(named)
   })
   if (refused.length > 0) return refused
   // What comes after names the schema in which the table was found, because the session may find another one.
-  const inspected = { attempt, dialect, table: foundIn(dialect, table, described[0]?.['table_schema']) }
-  const found = tableFindings(dialect, inspected.table, described)
+  const table = foundIn(dialect, named.table, described[0]?.['table_schema'])
+  const inspected = { ...named, table }
+  const found = tableFindings(dialect, table, described)
   if (found.some(({ code }) => code === 'TABLE_MISSING' || code === 'COLUMN_MISSING')) return found
   const others = [
-    (await obstacles(attempt, dialect, inspected.table).catch(answered)) ?? [],
+    (await obstacles(inspected).catch(answered)) ?? [],
     await privileges(inspected),
     await invalidTimes(inspected),
     await lockedInFuture(inspected),
     await caseFindings(inspected),
   ]
   return [...found, ...others.flat()].sort(worstFirst)
-}
-
-interface Inspected {
-  readonly attempt: Attempt
-  readonly dialect: Dialect
-  readonly table: TableSql
 }
 
 /** Tests the privileges with statements that touch no row. */
@@ -66,7 +57,7 @@ async function privileges(inspected: Inspected): Promise<TableFinding[]> {
   const insert = sql`insert into ${table.table} (${columns(table)}) select ${columns(table)} from ${table.table} ${nothing}`
   const update = sql`update ${table.table} set ${lockUntil} = ${lockUntil}, ${lockedAt} = ${lockedAt}, ${lockedBy} = ${lockedBy} ${nothing}`
   return [
-    ...(await refusal(inspected, 'select on', () => attempt.query(select, {}))),
+    ...(await refusal(inspected, 'select on', () => attempt.query(select))),
     ...(await refusal(inspected, 'insert on', () => attempt.execute(insert, {}, 'changed'))),
     ...(await refusal(inspected, 'update on', () => attempt.execute(update, {}, 'changed'))),
     ...(await unwritableFile(inspected)),
@@ -162,15 +153,11 @@ function setTime(table: TableSql, column: Sql, time: Sql, condition: Sql): strin
 
 /** Compares two names under the collation of the column, without a row. */
 async function caseFindings({ attempt, dialect, table }: Inspected): Promise<TableFinding[]> {
-  const rows = await attempt
-    .query(
-      sql`
-        select probe.job from (
-          select ${table.name} as job from ${table.table} where 1 = 0 union all select 'Job' ${dialect.from ?? raw('')}) probe
-        where probe.job = 'job'`,
-      {},
-    )
-    .catch(answered)
+  const sameJob = sql`
+    select probe.job from (
+      select ${table.name} as job from ${table.table} where 1 = 0 union all select 'Job' ${dialect.from ?? raw('')}) probe
+    where probe.job = 'job'`
+  const rows = await attempt.query(sameJob).catch(answered)
   if (!rows?.length) return []
   const message = `Column '${table.names.columnNames.name}' treats 'Job' and 'job' as one lock – give it a case-sensitive collation: ${mustBe(dialect, 'name')}.`
   // This never lets two callers hold one lock, but jobs may exclude each other, as in most tables created for Java services on
@@ -179,16 +166,15 @@ async function caseFindings({ attempt, dialect, table }: Inspected): Promise<Tab
 }
 
 async function rowsWhere({ attempt, dialect, table }: Inspected, condition: Sql) {
-  const rows = await attempt.query(readRows(dialect, table, sql`where ${condition}`), {}).catch(answered)
+  const rows = await attempt.query(readRows(dialect, table, sql`where ${condition}`)).catch(answered)
   return lockRecords(rows ?? [])
 }
 
 /** Reads one value as a string; `undefined` if it is not available. */
 async function answer({ attempt, dialect }: Inspected, value: Sql | undefined) {
   if (!value) return undefined
-  const rows = await attempt
-    .query(sql`select ${value} as answer ${dialect.from ?? raw('')}`, {})
-    .catch(answered)
+  const question = sql`select ${value} as answer ${dialect.from ?? raw('')}`
+  const rows = await attempt.query(question).catch(answered)
   const [text] = Object.values(rows?.[0] ?? {})
   return typeof text === 'string' ? text : undefined
 }

@@ -102,19 +102,17 @@ export class TableOperations {
    * @returns what is wrong, worst first; an empty array if nothing is wrong
    */
   check(): Promise<TableFinding[]> {
-    const { sql } = this.#table
-    return this.#table.call(
-      { attempt: (attempt) => inspectTable(attempt, this.#table.dialect, sql) },
-      'nothing',
-    )
+    const { sql: table, dialect } = this.#table
+    const attempt = (current: Attempt) => inspectTable({ attempt: current, dialect, table })
+    return this.#table.call({ attempt }, 'nothing')
   }
 
   /** @internal Reads where the table is. */
   place(): Promise<Place> {
-    const { sql } = this.#table
-    const { server } = this.#table.client
+    const { sql: table, dialect, client } = this.#table
+    const { server } = client
     const attempt = async (current: Attempt): Promise<Place> => ({
-      ...(await readPlace(current, this.#table.dialect, sql)),
+      ...(await readPlace({ attempt: current, dialect, table })),
       ...(server !== undefined && { server }),
     })
     return this.#table.call({ isRepeatable: () => true, attempt }, 'nothing')
@@ -307,12 +305,8 @@ function parseSeenLock(lock: SeenLock): SeenLock {
 /** @throws LockError `INVALID_CONFIGURATION` */
 function parsePause(name: string, options: Parameters<TableOperations['pause']>[1], defaultPausedBy: string) {
   const parsers = { duration: aDuration, reason: aString, pausedBy: aString, wait: parseWait }
-  const {
-    duration = 0,
-    reason = '',
-    pausedBy = defaultPausedBy,
-    wait,
-  } = parseOptions(options, parsers, 'pause options', name)
+  const parsed = parseOptions(options, parsers, 'pause options', name)
+  const { duration = 0, reason = '', pausedBy = defaultPausedBy, wait } = parsed
   if (duration === 0 || reason.trim() === '')
     throw configurationError(
       `The pause of lock '${name}' has no end or no reason – set 'duration' to how long it lasts, and 'reason' to a string.`,

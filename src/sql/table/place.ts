@@ -1,8 +1,5 @@
-import type { Dialect } from '../dialect'
 import { raw, sql } from '../sql'
-import type { Attempt } from '../calls'
-import { describeTable } from './check'
-import type { TableSql } from '../names'
+import { describeTable, type Inspected } from './check'
 import { printable } from './printable'
 
 const NOTHING = raw('null')
@@ -19,12 +16,13 @@ export interface Place {
 }
 
 /** Reads the place from the database, because it may depend on a search path, a default or a pooler. */
-export async function readPlace(attempt: Attempt, dialect: Dialect, table: TableSql): Promise<Place> {
+export async function readPlace(inspected: Inspected): Promise<Place> {
+  const { attempt, dialect } = inspected
   const { database = NOTHING, schema = NOTHING } = dialect.table
-  const { names } = table
+  const { names } = inspected.table
   const location = sql`select ${database} as place_database, ${schema} as place_schema ${dialect.from ?? raw('')}`
-  const [here = {}] = await attempt.query(location, {})
-  const [column] = dialect.table.describe ? await describeTable(attempt, dialect, table) : []
+  const [here = {}] = await attempt.query(location)
+  const [column] = dialect.table.describe ? await describeTable(inspected) : []
   const [ownDatabase, ownSchema] = Object.values(here)
   return {
     dialect: dialect.name,
