@@ -78,19 +78,12 @@ export function driverOf(dialect: DialectName): Driver {
       const kind = String(adapter?.kind)
       return CONFLICT_OF_KIND[kind] ?? (isAnswer(adapter) ? kind : driver.errorCode(error))
     },
-    notSent: (error) => {
-      const { name, code } = error as PrismaErrorLike
-      if ([name, code, adapterError(error)?.kind].some((evidence) => NO_CONNECTION.includes(evidence)))
-        return true
-      return errorsToAsk(dialect, error).some(driver.notSent)
-    },
+    notSent: (error) => isOneOf(NO_CONNECTION, error) || errorsToAsk(dialect, error).some(driver.notSent),
     lasts: (error) => {
-      const { name, code, errorCode } = error as PrismaErrorLike
+      const { name, errorCode } = error as PrismaErrorLike
       // Without a code, the client was not set up: it found no engine, or no URL.
       if (name === 'PrismaClientInitializationError' && errorCode === undefined) return true
-      if ([code, errorCode, adapterError(error)?.kind].some((evidence) => LASTING.includes(evidence)))
-        return true
-      return errorsToAsk(dialect, error).some(driver.lasts)
+      return isOneOf(LASTING, error) || errorsToAsk(dialect, error).some(driver.lasts)
     },
   }
 }
@@ -98,6 +91,12 @@ export function driverOf(dialect: DialectName): Driver {
 function adapterError(error: unknown): AdapterError | undefined {
   const { meta, cause } = error as PrismaErrorLike
   return meta?.driverAdapterError?.cause ?? (typeof cause === 'object' ? cause : undefined)
+}
+
+/** Returns whether a name, a code or a kind of the error is in the list. */
+function isOneOf(list: readonly unknown[], error: object): boolean {
+  const { name, code, errorCode } = error as PrismaErrorLike
+  return [name, code, errorCode, adapterError(error)?.kind].some((evidence) => list.includes(evidence))
 }
 
 /** Returns whether only the kind shows that the server answered: EREQUEST is mssql's code for every error from the server. */

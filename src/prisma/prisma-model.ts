@@ -55,11 +55,8 @@ export function modelText(
     const [type = '', native] = types[field].split(' ')
     const id = field === 'name' ? '@id' : undefined
     const map = field === columns[field] ? undefined : `@map(${quoted(columns[field])})`
-    return {
-      field,
-      type,
-      attributes: [id, map, native].filter((attribute) => attribute !== undefined).join(' '),
-    }
+    const attributes = [id, map, native].filter((attribute) => attribute !== undefined).join(' ')
+    return { field, type, attributes }
   })
   const width = Math.max(...fields.map(({ type }) => type.length))
   const lines = [
