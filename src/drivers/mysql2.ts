@@ -68,9 +68,7 @@ export function openMySqlConnection(
   return opened(connection, connect, {
     wire: connection,
     close: () => connection.end?.(),
-    end: () => {
-      endMySqlConnection(connection)
-    },
+    end: endMySqlConnection,
   })
 }
 

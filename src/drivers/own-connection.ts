@@ -12,13 +12,13 @@ export interface OpenConnection<Connection> extends Required<
   readonly connection: Connection
 }
 
-interface Closing {
+interface Closing<Connection> {
   /** What has its socket, which TLS replaces. */
   readonly wire: { readonly stream?: Partial<Socket> | undefined }
   /** Says goodbye to the server. */
   readonly close: () => unknown
   /** Closes it even while a statement is under way. */
-  readonly end: () => void
+  readonly end: (connection: Connection) => unknown
 }
 
 /** In milliseconds. TCP repeats a lost request after a second. */
@@ -32,7 +32,7 @@ export async function opened<
 >(
   connection: Connection,
   connect: () => Promise<unknown>,
-  { wire, close, end }: Closing,
+  { wire, close, end }: Closing<Connection>,
 ): Promise<OpenConnection<Connection>> {
   let isOpen = true
   const closed = (): void => {
@@ -48,7 +48,7 @@ export async function opened<
   try {
     await inTime(connect(), CONNECTS_WITHIN, late, false)
   } catch (error) {
-    end()
+    end(connection)
     throw error
   }
   return {
@@ -58,7 +58,7 @@ export async function opened<
       time.after(CLOSES_WITHIN, () => wire.stream?.destroy?.(), false)
       await close()
     },
-    end,
+    end: () => end(connection),
     rest: () => wire.stream?.unref?.(),
     wake: () => {
       wire.stream?.ref?.()

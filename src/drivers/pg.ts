@@ -96,9 +96,7 @@ export function openPgClient({ Client, options }: PgPoolLike): Promise<OpenConne
   return opened(client, connect, {
     wire: client.connection ?? {},
     close: () => client.end?.(),
-    end: () => {
-      endPgClient(client)
-    },
+    end: endPgClient,
   })
 }
 

@@ -6,7 +6,6 @@ import {
   Preparation,
   sqlClient,
   type Driver,
-  type DriverSession,
   type OpenConnection,
   type RunStatement,
 } from '../drivers/internal'
@@ -129,8 +128,11 @@ export function queryRunnerClient(
   dialect: DialectName,
   named: boolean,
 ): SqlClient {
+  const { options } = dataSource
   const below = BELOW[dialect] ?? {}
-  const { direct, schema, end, isInTransaction } = below
+  const { schema, end, isInTransaction } = below
+  // Aurora's Data API has no connection.
+  const direct = options.type.startsWith('aurora') ? undefined : below.direct
   const preparation = new Preparation(named)
   // Taken now, because a proxy may become another DataSource later.
   const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
@@ -139,18 +141,16 @@ export function queryRunnerClient(
     Object(
       (createQueryRunner('master') as { driver?: unknown }).driver ?? dataSource.driver,
     ) as TypeOrmDriverLike
-  const openDirect =
-    direct &&
-    (async (): Promise<DriverSession> => {
-      const { connection, ...session } = await direct.open(driverBehind())
-      return { ...session, run: logged(dataSource, direct.run.bind(direct, connection, preparation)) }
-    })
-  const { type, ...options } = dataSource.options
   return sqlClient(driverOf(dialect), {
     pool: dataSource,
-    server: serverOf(dataSource.options),
+    server: serverOf(options),
     schema: schema && (() => schema(driverBehind())),
-    open: type.startsWith('aurora') ? undefined : openDirect,
+    open:
+      direct &&
+      (async () => {
+        const { connection, ...session } = await direct.open(driverBehind())
+        return { ...session, run: logged(dataSource, direct.run.bind(direct, connection, preparation)) }
+      }),
     source: () => {
       const { master, pool, poolCluster } = Object(dataSource.driver) as TypeOrmDriverLike
       return master ?? pool ?? poolCluster
