@@ -5,7 +5,6 @@ import {
   inTime,
   LockError,
   runNow,
-  warn,
   type KnownJob,
 } from '../core/internal'
 import { displayedOwner, holder, whyStuck, type LockRecord, type SqlLockProvider } from '../sql/internal'
@@ -130,15 +129,9 @@ async function run(request: ActionRequest, fields: URLSearchParams): Promise<Res
         ? done(request)
         : notDone(request, 409, `The job did not run: lock '${name}' ${describeSkip(result)}.`),
     (error: unknown) => {
-      if (error instanceof LockError)
-        return notDone(request, 500, `${error.code}: ${failureOf(error).message}`, 'The run failed:')
-      warn(error)
-      return notDone(
-        request,
-        500,
-        `it threw ${errorName(error)}. The app's log has the error.`,
-        'The run failed:',
-      )
+      const { code, message } = failureOf(error)
+      const what = error instanceof LockError ? `${code}:` : `it threw ${errorName(error)}.`
+      return notDone(request, 500, `${what} ${message}`, 'The run failed:')
     },
   )
   return inTime(running, ANSWERED_WITHIN, () => new Error('late')).catch(() => done(request))

@@ -47,17 +47,14 @@ async function send(answer: Response, outgoing: ServerResponse): Promise<void> {
 /** @returns `undefined` if a standard request cannot represent it */
 function standardRequest(request: NodeRequest): Request | undefined {
   const { raw: incoming = request as IncomingMessage } = request as { raw?: IncomingMessage }
-  const {
-    method = '',
-    headers,
-    originalUrl,
-    url = '',
-  } = incoming as IncomingMessage & { originalUrl?: string }
+  const { method = '', headers, url = '' } = incoming
+  // Express keeps it here, and cuts the path of a router from the other.
+  const { originalUrl = url } = incoming as { originalUrl?: string }
   // HTTP/2 sends it as the pseudo-header `:authority`, which `Headers` rejects.
   const host = headers.host ?? String(headers[':authority'])
   const origin = `http://${/^[\w.:[\]-]+$/.test(host) ? host : 'localhost'}`
   // The target may be an absolute URL with a different host.
-  const target = (originalUrl ?? url).replace(/^[^/?][^?]*/, '/')
+  const target = originalUrl.replace(/^[^/?][^?]*/, '/')
   try {
     return new Request(URL.canParse(origin) ? `${origin}${target}` : `http://localhost${target}`, {
       // The page refuses all other methods, but Request would throw for some of them.
