@@ -28,7 +28,12 @@ type Attempt = readonly [
 ]
 
 /** Creates a case of attempts by two instances in turn. The fencing tokens must grow. */
-function attempts(rest: Partial<LockConfiguration>, ...all: readonly Attempt[]): Cases[string] {
+const attempts = (...all: readonly Attempt[]): Cases[string] => inTurn(all)
+
+/** The same with `untilSucceeded`. */
+const untilSucceeded = (...all: readonly Attempt[]): Cases[string] => inTurn(all, UNTIL_SUCCEEDED)
+
+function inTurn(all: readonly Attempt[], rest?: Partial<LockConfiguration>): Cases[string] {
   return async (environment) => {
     const { provider, other, configuration } = await prepare(environment, rest)
     const anHourAgo = Math.floor(Date.now() / 1_000) * 1_000 - HOUR
@@ -72,33 +77,28 @@ function attempts(rest: Partial<LockConfiguration>, ...all: readonly Attempt[]):
 /** Cases about slots: a slot is the time at which a run was due. */
 export const slotCases: Cases = {
   'acquires a slot only once, and returns why it refuses the slot afterwards': attempts(
-    {},
     [0, 'failed'],
     [0, 'already-run'],
     [MINUTE, 'no outcome'],
     [0, 'already-run', UNTIL_SUCCEEDED],
   ),
   'acquires any later slot, but no slot before one that was acquired': attempts(
-    {},
     [0, 'no outcome'],
     [2 * MINUTE, 'no outcome'],
     [MINUTE, 'already-run'],
     [2 * MINUTE + 1, 'no outcome'],
   ),
   'does not acquire the slot of a dead holder again, but acquires the next one': attempts(
-    {},
     [0, 'died'],
     [0, 'already-run'],
     [MINUTE, 'succeeded'],
   ),
   'does not acquire a slot that was due before a run without a slot': attempts(
-    {},
     [undefined, 'no outcome'],
     [0, 'already-run'],
     [HOUR + MINUTE / 2, 'no outcome'],
   ),
   'acquires a lock without a slot after any slot, even one in the future': attempts(
-    {},
     [HOUR + MINUTE / 4, 'no outcome'],
     [undefined, 'no outcome'],
     [undefined, 'no outcome'],
@@ -106,14 +106,12 @@ export const slotCases: Cases = {
     [undefined, 'no outcome'],
   ),
   'refuses a slot more than a minute in the future, and leaves no trace': attempts(
-    {},
     [HOUR + 2 * MINUTE, 'slot-too-far-ahead'],
     [0, 'no outcome'],
     [HOUR + 2 * MINUTE, 'slot-too-far-ahead'],
     [HOUR + MINUTE / 2, 'no outcome'],
   ),
-  'acquires a slot again until it has succeeded, with a greater token each time': attempts(
-    UNTIL_SUCCEEDED,
+  'acquires a slot again until it has succeeded, with a greater token each time': untilSucceeded(
     [0, 'failed'],
     [0, 'no outcome'],
     [0, 'failed'],
@@ -122,20 +120,19 @@ export const slotCases: Cases = {
     [0, 'already-run'],
     [999, 'already-run'],
   ),
-  'does not acquire a slot again after a later slot, even if the later one failed': attempts(
-    UNTIL_SUCCEEDED,
+  'does not acquire a slot again after a later slot, even if the later one failed': untilSucceeded(
     [0, 'failed'],
     [1_000, 'failed'],
     [0, 'already-run'],
   ),
-  'acquires the slot of a dead holder again with untilSucceeded, even if the slot before succeeded': attempts(
-    UNTIL_SUCCEEDED,
-    [0, 'succeeded'],
-    [MINUTE, 'died'],
-    [MINUTE, 'already-run', { untilSucceeded: false }],
-    [MINUTE, 'succeeded'],
-    [MINUTE, 'already-run'],
-  ),
+  'acquires the slot of a dead holder again with untilSucceeded, even if the slot before succeeded':
+    untilSucceeded(
+      [0, 'succeeded'],
+      [MINUTE, 'died'],
+      [MINUTE, 'already-run', { untilSucceeded: false }],
+      [MINUTE, 'succeeded'],
+      [MINUTE, 'already-run'],
+    ),
   'counts a success that is reported after the lease, if the lock was not acquired since': async (
     environment,
   ) => {
@@ -156,7 +153,6 @@ export const slotCases: Cases = {
     await expectRefused(provider, configuration, 'already-run')
   },
   'acquires a slot again, but no earlier one, if nothing ran, even if its lease is over': attempts(
-    {},
     [0, 'succeeded'],
     [MINUTE, 'unused, after its lease'],
     [0, 'already-run'],
