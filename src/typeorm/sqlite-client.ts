@@ -1,10 +1,13 @@
 import { clientError, type LockError } from '../core/internal'
 import {
   drivers,
+  onBetterSqlite3,
   openSqliteFile,
   sqlClient,
+  type BetterSqlite3Like,
   type Driver,
   type DriverSession,
+  type RunAtOnce,
   type RunStatement,
 } from '../drivers/internal'
 import { DriverError, type SqlClient, type SqlRow, type StatementResult } from '../sql/internal'
@@ -20,17 +23,6 @@ interface SqliteDriverLike {
   createDatabaseConnection(): Promise<BetterSqlite3Like | Sqlite3Like>
   /** Saves sql.js's in-memory database, if the DataSource has the option `autoSave`. */
   autoSave?(): Promise<void>
-}
-
-/** What this library uses of better-sqlite3. */
-interface BetterSqlite3Like {
-  prepare(text: string): {
-    /** Whether the statement returns rows. */
-    readonly reader: boolean
-    run(...values: unknown[]): { changes: number }
-    all(...values: unknown[]): unknown[]
-  }
-  close(): unknown
 }
 
 /** What this library uses of sqlite3, which runs its statements in threads. */
@@ -50,16 +42,13 @@ interface Sqlite3Like {
 interface SqlJsLike {
   prepare(text: string): {
     getColumnNames(): unknown[]
-    bind(values: unknown[]): unknown
+    bind(values: readonly unknown[]): unknown
     step(): boolean
     getAsObject(): SqlRow
     free(): unknown
   }
   getRowsModified(): number
 }
-
-/** Runs a statement synchronously, so that no statement of the app can run before it returns. */
-type Run = (text: string, values?: unknown[]) => StatementResult
 
 /** These libraries run in this process, so they always answer. Some errors have no code, such as those of sql.js. */
 const inProcess: Driver = {
@@ -136,7 +125,7 @@ function inMemoryError(): LockError {
 }
 
 /** @param save called after a statement that changed rows */
-function inTransaction(run: Run, save?: () => Promise<void> | undefined): RunStatement {
+function inTransaction(run: RunAtOnce, save?: () => Promise<void> | undefined): RunStatement {
   return async (text, values) => {
     try {
       run('begin')
@@ -164,17 +153,6 @@ function inTransaction(run: Run, save?: () => Promise<void> | undefined): RunSta
   }
 }
 
-function onBetterSqlite3(database: BetterSqlite3Like): Run {
-  const prepared = new Map<string, ReturnType<BetterSqlite3Like['prepare']>>()
-  return (text, values = []) => {
-    const statement = prepared.get(text) ?? database.prepare(text)
-    prepared.set(text, statement)
-    return statement.reader
-      ? { rows: statement.all(...values) as SqlRow[], changed: 0 }
-      : { rows: [], changed: statement.run(...values).changes }
-  }
-}
-
 function onSqlite3(database: Sqlite3Like): RunStatement {
   return (text, values, _, wants) =>
     // Only run() counts, and only all() reads.
@@ -197,7 +175,7 @@ function allOf(database: Sqlite3Like, text: string, values: unknown[] = []): Pro
   })
 }
 
-function onSqlJs(database: SqlJsLike): Run {
+function onSqlJs(database: SqlJsLike): RunAtOnce {
   return (text, values = []) => {
     const statement = database.prepare(text)
     try {

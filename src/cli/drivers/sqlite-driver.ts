@@ -1,23 +1,12 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { drivers } from '../../drivers/internal'
-import type { SqlRow } from '../../sql/internal'
+import { drivers, onBetterSqlite3, type BetterSqlite3Like } from '../../drivers/internal'
 import { databaseFailure } from '../command-error'
 import { loadDriver, type CliDriver, type DriverConnection } from './driver'
 import { openLibsql, type Libsql } from './libsql-driver'
 
-type BetterSqlite3 = new (
-  path: string,
-  options: object,
-) => {
-  prepare(text: string): {
-    readonly reader: boolean
-    all(...values: unknown[]): SqlRow[]
-    run(...values: unknown[]): { changes: number }
-  }
-  close(): unknown
-}
+type BetterSqlite3 = new (path: string, options: object) => BetterSqlite3Like
 
 /** Uses better-sqlite3 or @libsql/client. */
 export const sqliteDriver: CliDriver = {
@@ -44,14 +33,10 @@ export function checkFile(file: string): void {
 
 function openBetterSqlite3(Database: BetterSqlite3, file: string): DriverConnection {
   const database = new Database(file, { timeout: 5_000 })
+  const run = onBetterSqlite3(database)
   return {
     // oxlint-disable-next-line typescript/require-await -- what it throws becomes a rejection
-    query: async (text, values) => {
-      const statement = database.prepare(text)
-      return statement.reader
-        ? { rows: statement.all(...values), changed: 0 }
-        : { rows: [], changed: statement.run(...values).changes }
-    },
+    query: async (text, values) => run(text, values),
     close: () => database.close(),
   }
 }
