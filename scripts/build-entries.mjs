@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 const outdir = process.argv[2] ?? 'dist'
-const { exports, version } = JSON.parse(readFileSync('package.json', 'utf8'))
+const { exports, version, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 /** The folders of the entry points, such as `sql` for `./dist/sql/index.js`. */
 const folders = Object.values(exports).flatMap((target) => target.require?.default.split('/')[2] ?? [])
 
@@ -56,6 +56,9 @@ await build({
   platform: 'node',
   target: 'node20',
   minify: true,
-  define: { 'process.env.SHEDLOCK_VERSION': JSON.stringify(version) },
+  define: {
+    'process.env.SHEDLOCK_VERSION': JSON.stringify(version),
+    'process.env.SHEDLOCK_PEERS': JSON.stringify(JSON.stringify(peerDependencies)),
+  },
 })
 copyFileSync('node_modules/commander/LICENSE', join(outdir, 'cli/LICENSE-commander.txt'))

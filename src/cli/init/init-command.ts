@@ -26,6 +26,9 @@ const ORMS: readonly {
   { name: 'prisma-8', packages: ['@prisma/orm-postgres'], plan: prisma8Plan },
 ]
 
+/** What this package needs of others. */
+const PEERS = JSON.parse(process.env['SHEDLOCK_PEERS'] ?? '{}') as Readonly<Record<string, string>>
+
 export function addInitCommand(program: Command): void {
   const init = program
     .command('init')
@@ -48,6 +51,12 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const [scheduler, [what, code], needs = 'shedlock-orm'] = usage({ ...task, project: member }, plan)
   const where = folder === '.' ? '' : `, in ${folder}`
   warn(`found ${[...plan.found, scheduler].map((each) => each.trim()).join(', ')}${where}`)
+  for (const [name, range] of Object.entries(PEERS)) {
+    const version = project.version(name) || member.version(name)
+    const [first = ''] = range.slice(1).split(' ')
+    if (!first.startsWith(version) && version.localeCompare(first, 'en', { numeric: true }) < 0)
+      warn(`${name} ${version} is too old: update it to ${range} (docs/works-with.md)`)
+  }
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
   for (const write of plan.writes) perform(write, flags.dryRun)
   for (const { file } of plan.writes.filter(({ file }) => project.ignores(file)))
