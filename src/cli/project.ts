@@ -115,6 +115,12 @@ export class Project {
     )
   }
 
+  /** Whether it is written in TypeScript, not only its settings; without sources, whether it has the compiler. */
+  isTypeScript(): boolean {
+    const sources = this.sources().filter((file) => !/\.config\.\w+$/.test(file))
+    return sources.length === 0 ? this.has('typescript') : sources.some((file) => file.endsWith('ts'))
+  }
+
   /** The text of a file; empty if it may not be read. */
   read(file: string): string {
     try {

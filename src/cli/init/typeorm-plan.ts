@@ -82,7 +82,7 @@ function compact(text: string): string {
 
 async function migrationIn({ project, names }: Task, folder: string, date: number): Promise<Write> {
   const sample = project.sources().findLast((file) => dirname(file) === folder)
-  const extension = sample === undefined ? (project.has('typescript') ? '.ts' : '.js') : extname(sample)
+  const extension = sample === undefined ? (project.isTypeScript() ? '.ts' : '.js') : extname(sample)
   const [, , separator = '-', ending = extension] = DATED.exec(basename(sample ?? '')) ?? []
   const name = `CreateShedLock${date}`
   const file = `${folder}/${date}${separator}CreateShedLock${ending}`

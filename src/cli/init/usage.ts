@@ -114,7 +114,7 @@ const send = executor.wrap(
 )
 ${/^(\/\/|export)/.test(start) ? '' : 'const job = '}${start}
 ${stop && shutdown}`
-  if (project.has('typescript') || project.files('.ts', '.mts').length > 0) return code
+  if (project.isTypeScript()) return code
   const plain = code.replace(/: (Cron|Date|CronJob|Promise<void> \| undefined)\b|!(?=\)\n)/g, '')
   const written = (style: RegExp) => project.sources().filter((file) => style.test(project.read(file))).length
   // A route of Next.js is an ES module, whatever the project is.

@@ -147,6 +147,9 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(code).toContain("of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= end()))")
     expect(code).toContain("require('shedlock-orm')")
     expect(code).not.toMatch(/^import /m)
+    // The compiler only checks it, and reads a configuration.
+    const checked = { typeorm: '1.1.1', [scheduler]: version, typescript: '6.0.3' }
+    expect(await printed(checked, { 'a.js': "require('x')", 'vitest.config.ts': '' })).toBe(code)
     const asModule = packageWith({ typeorm: '1.1.1', [scheduler]: version }, { type: 'module' })
     expect((await init(project({ 'package.json': asModule }))).stdout).toContain(
       "from 'shedlock-orm/typeorm'",
