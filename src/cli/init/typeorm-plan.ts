@@ -9,7 +9,7 @@ const DATED = /^(\d{13})([-_]).+?((?:[-.]migration)?\.[cm]?[jt]s)$/i
 export async function typeOrmPlan(task: Task): Promise<Plan> {
   const { project, names, wanted } = task
   const sources = project.sources()
-  const own = hasOwnRunner(project, sources) ? [] : foldersOf(sources)
+  const own = hasOwnRunner(project, sources) ? [] : foldersOf(project, sources)
   const folders = wanted.length > 0 ? wanted.flatMap((each) => foldersAt(project, each)) : own
   const call = compact(`createShedLockMigration(${literal(names)})`)
   const present = sources.filter((file) => compact(project.read(file)).includes(call))
@@ -22,7 +22,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
       `There are migrations in ${missing.join(', ')} – name one for each database that needs the table with --migrations, which may be repeated, or the folder that contains them, for all.`,
     )
   const isNew = folders.length === 0 && present.length === 0
-  const inWorkspace = isNew ? foldersOf(project.filesOfWorkspace('.ts', '.js')) : []
+  const inWorkspace = isNew ? foldersOf(project, project.filesOfWorkspace('.ts', '.js')) : []
   const elsewhere = inWorkspace.filter((folder) => folder.startsWith('../'))
   if (elsewhere.length > 0)
     throw wrongUsage(
@@ -54,11 +54,13 @@ function hasOwnRunner(project: Project, sources: readonly string[]): boolean {
   return hasModule && !sources.some((file) => /\bmigrations\s*:/.test(project.read(file)))
 }
 
-/** The outermost folders with dated files; without any, those that are called migrations. */
-function foldersOf(sources: readonly string[]): readonly string[] {
+/** The outermost folders with dated files; without any, those with a migration of another name. */
+function foldersOf(project: Project, sources: readonly string[]): readonly string[] {
   const dated = sources.filter((file) => DATED.test(basename(file)))
-  const named = sources.filter((file) => basename(dirname(file)) === 'migrations')
-  const folders = new Set((dated.length > 0 ? dated : named).map((file) => dirname(file)))
+  const isMigration = (file: string): boolean =>
+    /\bimplements \{?MigrationInterface\b/.test(project.read(file))
+  const found = dated.length > 0 ? dated : sources.filter(isMigration)
+  const folders = new Set(found.map((file) => dirname(file)))
   return [...folders].filter((folder) => !folders.has(dirname(folder)))
 }
 
@@ -88,10 +90,11 @@ async function migrationIn({ project, names }: Task, folder: string, date: numbe
   const file = `${folder}/${date}${separator}CreateShedLock${ending}`
   const path = join(project.root, file)
   const isJavaScript = extension.endsWith('js')
+  const [byDefault = ''] = /(?<=^export) default(?= class)/m.exec(project.read(sample ?? '')) ?? []
   const [head, exported] =
     isJavaScript && isCommonJs(path)
-      ? ["const { createShedLockMigration } = require('shedlock-orm/typeorm')", `exports.${name} =`]
-      : ["import { createShedLockMigration } from 'shedlock-orm/typeorm'", 'export']
+      ? ["const { createShedLockMigration } = require('shedlock-orm/typeorm')", 'module.exports =']
+      : ["import { createShedLockMigration } from 'shedlock-orm/typeorm'", `export${byDefault}`]
   const text = `${head}
 
 ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {

@@ -10,6 +10,7 @@ export class CreateShedLockDATE extends createShedLockMigration() {
 }
 `
 const WITH_PRETTIER = packageWith({ typeorm: '^1.1.1', typescript: '^6.0.0', prettier: '3' })
+const AS_MODULE = packageWith({ typeorm: '^1.1.1' }, { type: 'module' })
 const ALREADY = 'already has the table, so it is left as it is'
 
 describe('shedlock-orm init with TypeORM', () => {
@@ -62,14 +63,24 @@ describe('shedlock-orm init with TypeORM', () => {
       {
         'db/DATE-CreateShedLock.js': CLASS.replace('import {', 'const {')
           .replace("from 'shedlock-orm/typeorm'", "= require('shedlock-orm/typeorm')")
-          .replace('export class', 'exports.CreateShedLockDATE = class')
+          .replace('export class', 'module.exports = class')
           .replace('override ', ''),
       },
     ],
     [
-      'into a folder that is called migrations',
-      { 'src/db/migrations/index.ts': '' },
-      { 'src/db/migrations/DATE-CreateShedLock.ts': CLASS },
+      'as the default export, which a list of the app itself may import',
+      { 'package.json': AS_MODULE, [`db/${OLD}-User.js`]: 'export default class User {}' },
+      {
+        'db/DATE-CreateShedLock.js': CLASS.replace('export class', 'export default class').replace(
+          'override ',
+          '',
+        ),
+      },
+    ],
+    [
+      'into a folder with a migration of another name, not with scripts',
+      { 'src/db/User.ts': 'class User1 implements MigrationInterface {}', 'src/migrations/1_fill.ts': '' },
+      { 'src/db/DATE-CreateShedLock.ts': CLASS },
     ],
     [
       'beside a file that only mentions the table, or has the class in a comment',
