@@ -1,5 +1,5 @@
 /** What the command line imports from this folder: the public API, and a few internal names. */
-export { dialectOfDataSource } from './data-source-like'
+export { DATABASE_TYPES, dialectOfDataSource } from './data-source-like'
 export type { DataSourceLike, QueryRunnerLike } from './data-source-like'
 export { guard } from './guard'
 export { shedLockEntity, tableIn } from './entity'

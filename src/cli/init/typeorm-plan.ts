@@ -1,4 +1,5 @@
 import { basename, dirname, extname, join } from 'node:path'
+import { DATABASE_TYPES, dialectOfDataSource } from '../../typeorm/internal'
 import { wrongUsage } from '../command-error'
 import { isCommonJs, Project } from '../project'
 import { literal, type Plan, type Step, type Task, type Write } from './plan'
@@ -106,9 +107,10 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
 
 function withoutFolder({ project, names }: Task, sources: readonly string[]): Step {
   const types = new Set(sources.flatMap((file) => TYPE.exec(project.read(file))?.[1] ?? []))
-  const [dialect] = types.size === 1 ? types : []
+  const [type] = types.size === 1 ? types : []
+  const dialect = type && dialectOfDataSource({ type })
   // The entity needs it for a schema, and for names on MySQL.
-  const entity = literal({ ...names, ...(dialect !== undefined && { dialect }) })
+  const entity = literal({ ...names, ...(dialect && { dialect }) })
   return [
     `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect ?? '<database>'}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`,
     `import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
@@ -119,7 +121,7 @@ const entities = [shedLockEntity(${entity})]
   ]
 }
 
-const TYPE = /\btype: ['"](mysql|mariadb|postgres|cockroachdb|mssql|oracle)['"]/
+const TYPE = new RegExp(`\\btype: ['"](${Object.keys(DATABASE_TYPES).join('|')})['"]`)
 
 const MADE = /\bnew (\w+\.)?DataSource\(/
 const ASSIGNED = new RegExp(`\\bconst (\\w+)\\b((?!\\bconst )[^;]){0,80}?${MADE.source}`)

@@ -217,12 +217,22 @@ describe('shedlock-orm init with TypeORM', () => {
     ['mysql', [], "{ dialect: 'mysql' }"],
     // The entity refuses a schema without a dialect.
     ['postgres', ['--schema', 'ops'], "{ schema: 'ops', dialect: 'postgres' }"],
+    ['better-sqlite3', [], "{ dialect: 'sqlite' }"],
   ])('prints the entity for %s with its dialect', async (type, args, options) => {
     const module = `TypeOrmModule.forRoot({ type: '${type}', synchronize: true })`
     const folder = project({ 'package.json': TYPEORM, 'src/app.module.ts': module })
     const { stdout } = await init(folder, ...args)
     expect(stdout).toContain(`const entities = [shedLockEntity(${options})]`)
-    expect(stdout).toContain(`or create the table that \`npx shedlock-orm sql ${type}\` prints`)
+    const dialect = type === 'better-sqlite3' ? 'sqlite' : type
+    expect(stdout).toContain(`or create the table that \`npx shedlock-orm sql ${dialect}\` prints`)
+  })
+
+  it('refuses a database without SQL', async () => {
+    const module = "TypeOrmModule.forRoot({ type: 'mongodb' })"
+    expect(await init(project({ 'package.json': TYPEORM, 'src/app.module.ts': module }))).toMatchObject({
+      ...{ status: 2, added: {}, stdout: '' },
+      stderr: expect.stringContaining('it has no SQL: keep the locks in a SQL database'),
+    })
   })
 
   it.each([
