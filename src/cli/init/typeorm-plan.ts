@@ -34,7 +34,8 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   const date = Math.max(Date.now(), ...dates)
   const writes = missing.map((folder, index) => migrationIn(task, folder, date + index))
   const made = sources.filter((file) => MADE.test(project.read(file)))
-  const client = clientOf(project, made)
+  // A module of Nest makes one of its own, and does not use that of the command line.
+  const client = clientOf(project, project.has('@nestjs/typeorm') ? [] : made)
   return {
     found: [`TypeORM ${project.version('typeorm')}`],
     writes: await Promise.all(writes),
@@ -42,7 +43,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     steps: [...(isNew ? [withoutFolder(task, sources)] : []), [RUN, '']],
     provider: ['typeOrmLockProvider', 'typeorm'],
     client: { ...client, close: `${client.name}.destroy()` },
-    dataSource: dataSourceOf(project, made, client.file),
+    dataSource: dataSourceOf(project, made),
   }
 }
 
@@ -123,14 +124,14 @@ const entities = [shedLockEntity(${entity})]
 
 const TYPE = new RegExp(`\\btype: ['"](${Object.keys(DATABASE_TYPES).join('|')})['"]`)
 
-const MADE = /\bnew (\w+\.)?DataSource\(/
-const ASSIGNED = new RegExp(`\\bconst (\\w+)\\b((?!\\bconst )[^;]){0,80}?${MADE.source}`)
+/** A DataSource that a file makes when it is loaded, not in a function, and its name if it has one. */
+const MADE = /^(?=\w)(?!.*(?:=>|\bfunction\b))(?:.*\bconst (\w+)\b)?.*\bnew (?:\w+\.)?DataSource\(/m
 
 /** What the one file that exports a DataSource calls it. Only for the printed lines. */
 function clientOf(project: Project, made: readonly string[]): Omit<Plan['client'], 'close'> {
   const found = made.flatMap((file) => {
     const text = project.read(file)
-    const [, name = 'dataSource'] = ASSIGNED.exec(text) ?? []
+    const [, name = 'dataSource'] = MADE.exec(text) ?? []
     const exports = (as: string): boolean => new RegExp(`^export (${as})`, 'm').test(text)
     if (exports(`default (new|${name})\\b`)) return [{ name, file, imported: name }]
     return exports(`const ${name}\\b|\\{[^}]*\\b${name}(,|\\s*\\})`) ? [{ name, file }] : []
@@ -139,11 +140,8 @@ function clientOf(project: Project, made: readonly string[]): Omit<Plan['client'
 }
 
 /** The file that the scripts pass to TypeORM's command line, or that is called like one. Loading another one might start the app. */
-function dataSourceOf(project: Project, made: readonly string[], client = ''): string | undefined {
+function dataSourceOf(project: Project, made: readonly string[]): string | undefined {
   const named = project.inScripts(/typeorm.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b/)
-  if (named !== '') return named
-  const usual = made.filter((file) => USUAL_NAME.test(file))
-  return usual.includes(client) ? client : usual.length === 1 ? usual[0] : undefined
+  const usual = made.filter((file) => /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i.test(file))
+  return named || (usual.length === 1 ? usual[0] : undefined)
 }
-
-const USUAL_NAME = /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i

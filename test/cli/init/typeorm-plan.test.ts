@@ -243,9 +243,15 @@ describe('shedlock-orm init with TypeORM', () => {
     ['export const entities = []\nexport const db = new DataSource({})', '{ db }', 'db'],
     // Nothing to import.
     ['const db = new DataSource({})\nexport const use = () => db', '', 'dataSource'],
+    ['export const connect = async () => {\n  db = new DataSource({})\n}', '', 'dataSource'],
+    ['export const make = () => new DataSource({})', '', 'dataSource'],
   ])('prints the name that the file has for its DataSource: %s', async (text, imported, name) => {
-    const { stdout } = await init(project({ 'package.json': TYPEORM, 'src/db.ts': text }))
-    expect(stdout).toContain(imported ? `import ${imported} from './db'` : '// and dataSource, your client')
+    const { stdout } = await init(project({ 'package.json': TYPEORM, 'src/datasource.ts': text }))
+    // Only one that exists when the file is loaded.
+    expect(stdout.includes('doctor -d src/datasource.ts')).toBe(!/=>.*\n?.*new/.test(text))
+    expect(stdout).toContain(
+      imported ? `import ${imported} from './datasource'` : '// and dataSource, your client',
+    )
     expect(stdout).toContain(`typeOrmLockProvider(${name})`)
   })
 

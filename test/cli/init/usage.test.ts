@@ -119,6 +119,12 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(code).toContain('const end = async () => { // first close a server')
   })
 
+  it('do not import the DataSource of the command line, beside that of Nest', async () => {
+    const files = { 'data-source.ts': 'export default new DataSource({})' }
+    const code = await printed({ typeorm: '1.1.1', '@nestjs/typeorm': '12', croner: '10.0.1' }, files)
+    expect(code).toContain('// and dataSource, your client')
+  })
+
   it.each<[string, Texts, string, string[]]>([
     ['of the DataSource that Nest knows', { '@nestjs/typeorm': '12' }, 'typeOrmLockProvider,', []],
     [
