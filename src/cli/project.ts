@@ -223,7 +223,8 @@ function withParents(folder: string): readonly string[] {
 }
 
 function isWorkspace(folder: string): boolean {
-  return manifestIn(folder)?.workspaces !== undefined || existsSync(join(folder, 'pnpm-workspace.yaml'))
+  const shows = (file: string): boolean => existsSync(join(folder, file))
+  return manifestIn(folder)?.workspaces !== undefined || ['pnpm-workspace.yaml', 'nx.json'].some(shows)
 }
 
 function manifestIn(folder: string): Manifest | undefined {

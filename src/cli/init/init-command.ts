@@ -59,25 +59,31 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   }
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
   for (const write of plan.writes) perform(write, flags.dryRun)
-  for (const { file } of plan.writes.filter(({ file }) => project.ignores(file)))
-    warn(`git ignores ${file}: if it is generated, its source needs the same`)
+  const isGenerated = ({ file, appends = false }: Write): boolean =>
+    project.ignores(file) || (appends && GENERATED.test(project.read(file)))
+  for (const { file } of plan.writes.filter(isGenerated))
+    warn(`${file} may be generated, because git ignores it or it says so: then its source needs the same`)
   for (const file of plan.others ?? [])
     warn(`${file} is left as it is: name its migrations with --migrations if jobs use its database`)
   if (more.length > 0) warn(`there may be jobs in ${more.map(([each]) => each).join(', ')}, too`)
   const isMissing = (name: string): boolean => !member.has(name.split('@')[0] ?? '')
   const packages = [...new Set(['shedlock-orm', needs])].filter(isMissing).join(' ')
   const add = packages && `${member.adds()} ${packages}`
+  const at = withJobs.size === 0 && members.length > 1 ? ', and add shedlock-orm to its package' : where
   // The command runs here, too.
   const here = where === '' || project.has('shedlock-orm') ? '' : `${project.adds()} shedlock-orm\n`
   const steps: readonly Step[] = [
     ...(add === '' ? [] : [['Install:', where === '' ? add : `${here}(cd ${folder} && ${add})`] as const]),
     ...plan.steps,
-    [`${what}${where}; what a job catches itself is no failure:`, code],
+    [`${what}${at}; what a job catches itself is no failure:`, code],
     check(project, plan),
   ]
   for (const [index, [what, code]] of steps.entries())
     print(`${index === 0 ? '' : '\n'}${index + 1}. ${what}${code && `\n\n${indented(code, 3)}`}`)
 }
+
+/** In the first comments of a file. */
+const GENERATED = /^([ \t\r]*(\/\/.*)?\n)*[ \t]*\/\/.*\b(generated (by|from)|do not (edit|modify))\b/i
 
 function ormOf(project: Project, members: readonly Project[], wanted: string | undefined) {
   const having = (has: (name: string) => boolean) => ORMS.filter(({ packages }) => packages.some(has))
@@ -120,7 +126,7 @@ function check(project: Project, { dataSource = '', missingDriver, variable = 'D
     ? project.inScripts(/ts-node.* (?:-P|--project)[ =](\S+)/)
     : ''
   const missing = missingDriver ?? (compiler === 'tsx' && !project.has('tsx') ? 'tsx' : '')
-  const set = dataSource === '' && file === undefined ? `, with ${variable} set` : ''
+  const set = dataSource === '' && variable !== '' && file === undefined ? `, with ${variable} set` : ''
   const through = missingDriver && ", through a driver, because the command cannot use Prisma's engine"
   const install = missing && `${project.adds()} -D ${missing}\n`
   const doctor = `${tsconfig && `TS_NODE_PROJECT=${tsconfig} `}npx shedlock-orm doctor${dataSource && ` -d ${dataSource}`}`

@@ -43,7 +43,7 @@ export interface Plan {
   readonly dataSource?: string | undefined
   /** A driver for the command line, which Prisma's own engine is not; absent if the project has one. */
   readonly missingDriver?: string | undefined
-  /** The variable that names the database. */
+  /** The variable that names the database; empty if none does. */
   readonly variable?: string | undefined
 }
 

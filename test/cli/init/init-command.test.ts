@@ -18,7 +18,7 @@ describe('shedlock-orm init', () => {
       'packages/web/package.json': packageWith({ croner: '10' }),
     })
     const run = (...path: string[]) => init(join(folder, ...path))
-    const refused = (why: string) => ({ status: 2, added: {}, stderr: expect.stringContaining(why) })
+    const refused = (why: string) => ({ status: 2, names: [], stderr: expect.stringContaining(why) })
     expect(await run()).toMatchObject(refused('that of a package – run this command there: cd packages/db'))
     for (const each of ['client', 'jobs'])
       expect(await run('packages', each)).toMatchObject(
@@ -33,6 +33,18 @@ describe('shedlock-orm init', () => {
     expect(stderr).toContain('postgresql in prisma/schema.prisma, node-cron 3.0.3, in ../jobs\n')
     expect(stderr).toContain('there may be jobs in ../web, too\n')
     expect(stdout).toMatch(/is to run, in \.\.\/jobs; .*const \{ schedule \} = require\('node-cron'/s)
+  })
+
+  it('says that the package with the jobs needs this one too, if none is known', async () => {
+    const folder = project({
+      'package.json': JSON.stringify({ workspaces: ['*'] }),
+      'db/package.json': packageWith({ '@prisma/client': '7' }),
+      'db/prisma/schema.prisma': SCHEMA,
+      'bot/package.json': '{"dependencies":{"discord.js":"14"}}',
+    })
+    const says =
+      'is to run (see docs/schedulers.md#slots in the repository), and add shedlock-orm to its package;'
+    expect((await init(join(folder, 'db'))).stdout).toContain(says)
   })
 
   it('asks to be run in the package with the ORM that this one uses', async () => {
@@ -79,7 +91,7 @@ describe('shedlock-orm init', () => {
     })
     expect((await init(join(folder, 'web'))).stderr).toContain('an ORM in ../jobs: run the command there')
     expect(await init(join(folder, 'jobs'))).toMatchObject({
-      ...{ status: 2, added: {} },
+      ...{ status: 2, names: [] },
       stderr: expect.stringContaining(
         'no migrations here, but in ../db/migrations – run this command in the package',
       ),
@@ -92,6 +104,7 @@ describe('shedlock-orm init', () => {
       { 'package.json': packageWith({ typeorm: '1.1.1' }, { workspaces: ['apps/*'] }) },
       true,
     ],
+    ['of Nx', { 'package.json': packageWith({ typeorm: '1' }), 'nx.json': '{}' }, true],
     ['of pnpm', { 'package.json': packageWith({ typeorm: '1' }), 'pnpm-workspace.yaml': '' }, true],
     ['in a folder above that is no workspace', { 'package.json': packageWith({ typeorm: '1.1.1' }) }, false],
   ])('finds the packages that the root names, %s', async (_, files, finds) => {

@@ -173,9 +173,18 @@ export default defineConfig({
     expect({ status, schemas: Object.keys(added).length }).toEqual({ status: 0, schemas: 3 })
     expect(stdout.match(/prisma migrate deploy.*/g)).toEqual(['prisma migrate deploy && npx prisma generate'])
     expect(stderr.match(/git ignores .*/g)).toEqual([
-      'git ignores prisma/schema.prisma: if it is generated, its source needs the same',
+      'git ignores it or it says so: then its source needs the same',
     ])
     expect((await init(folder)).stderr.match(/migration\.sql already has/g)).toHaveLength(1)
+  })
+
+  it('warns of a schema that says it is generated, but not of one whose client is', async () => {
+    const head = '//////\n// DO NOT MODIFY THIS FILE\n// It is automatically generated.\n//////\n\n'
+    const files = { [USUAL]: head + SCHEMA + USER, 'prisma-sqlite/schema.prisma': SCHEMA + USER }
+    const { stderr } = await init(project({ 'package.json': PRISMA, ...files }))
+    expect(stderr.match(/.* may be generated, .*/g)).toEqual([
+      'shedlock-orm: prisma/schema.prisma may be generated, because git ignores it or it says so: then its source needs the same',
+    ])
   })
 
   it('writes only the model where the models were pushed', async () => {
