@@ -75,14 +75,11 @@ export function usage(task: Task, plan: Plan): Usage {
 }
 
 function route(task: Task, plan: Plan, { path, schedule }: Cron): Step {
-  const cron = `new Cron('${schedule}', { timezone: 'UTC', paused: true })`
-  // Earlier versions call a route that reads nothing of its request when they build, and keep the answer.
-  const dynamic = Number.parseInt(task.project.version('next'), 10) < 15
-  const get = `${dynamic ? "export const dynamic = 'force-dynamic'\n" : ''}export async function GET() { // after your check of the caller
-  return Response.json(await send(slotOf(${cron}, Date.now() + 30_000))) // as in vercel.json
-}`
+  // It may be of any framework.
+  const call = `const slot = () => slotOf(new Cron('${schedule}', { timezone: 'UTC', paused: true }), Date.now() + 30_000) // as in vercel.json
+// in the route, after your check of the caller; before Next.js 15 also export const dynamic = 'force-dynamic': await send(slot())`
   const what = `Lock each route that Vercel, which may call it twice, is to run once, such as ${path} (see docs/guides/failover.md#serverless-functions in the repository)`
-  return [what, linesOf(task, plan, 'croner', path, ['Cron', 'slot: (due: Date) => due', get, ''])]
+  return [what, linesOf(task, plan, 'croner', path, ['Cron', 'slot: (due: Date) => due', call, ''])]
 }
 
 function callOf({ names }: Task, { provider: [name], adapter }: Plan, client: string): string {
@@ -112,7 +109,7 @@ const send = executor.wrap(
   { name: '${job}', lockAtMostFor: '14m', ${slot}${stop && ', onError: console.error'} },
   () => console.log('sending the report'), // your job
 )
-${/^(\/\/|export)/.test(start) ? '' : 'const job = '}${start}
+${/^(\/\/|const)/.test(start) ? '' : 'const job = '}${start}
 ${stop && shutdown}`
   if (project.isTypeScript()) return code
   const plain = code.replace(/: (Cron|Date|CronJob|Promise<void> \| undefined)\b|!(?=\)\n)/g, '')
@@ -137,12 +134,20 @@ function nest(task: Task, plan: Plan, version: string): Usage {
   const isKnown = entry !== 'typeorm' || project.has('@nestjs/typeorm')
   const call = callOf(task, plan, isKnown ? 'client' : plan.client.name)
   const lockProvider = !isKnown ? call : call === `${name}(client)` ? name : `(client) => ${call}`
+  // The module finds only one client by itself.
+  const module =
+    plan.others && plan.others.length > 0
+      ? `ShedLockModule.forRootAsync({
+  inject: [PrismaService], // that of the table; import its module, unless it is global
+  useFactory: (client: PrismaService) => ({ lockProvider: ${call}, cronTime: CronTime }),
+})`
+      : `ShedLockModule.forRoot({ lockProvider: ${lockProvider}, cronTime: CronTime })`
   const code = `import { CronTime } from 'cron'
 import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { ${name} } from 'shedlock-orm/${entry}'
 ${isKnown ? (plan.adapter ?? '') : `${importOf(project, plan)}\n`}
 // in the imports of the root module
-ShedLockModule.forRoot({ lockProvider: ${lockProvider}, cronTime: CronTime })
+${module}
 
 // on each job
 class Reports {

@@ -80,7 +80,9 @@ describe('the lines that shedlock-orm init prints', () => {
       expect(code.includes('{ adapter: own }')).toBe(files === ON_MARIADB[1])
       writeFileSync(join(folder, name), code)
       // What a route does not throw, it reports as done.
-      expect(code.includes('onError')).toBe(!code.includes('GET()') && !code.includes('ShedLockModule'))
+      expect(code.includes('onError')).toBe(
+        !code.includes('// in the route') && !code.includes('ShedLockModule'),
+      )
       const [, page, heading] = /see (docs\/[\w/-]+\.md)(?:#([\w-]+))?/.exec(code) ?? []
       if (page === undefined) expect(code).toMatch(new RegExp(`from '(${scheduler}|cron|croner)'`))
       else {
@@ -101,13 +103,12 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(tsc(folder)).toBe('')
   })
 
-  it.each([
-    ['14.2.35', true],
-    ['15.0.0', false],
-  ])('keep Next.js from calling a route when it builds: %s', async (next, isCalled) => {
+  it('leave the form of a route to its framework', async () => {
     const files = { 'vercel.json': VERCEL, [USUAL]: SCHEMA }
-    const code = await printed({ '@prisma/client': '7.10.0', next }, files)
-    expect(code.includes("export const dynamic = 'force-dynamic'")).toBe(isCalled)
+    const code = await printed({ '@prisma/client': '7.10.0', next: '14.2.35' }, files)
+    expect(code).toContain("slotOf(new Cron('0 8 * * *', { timezone: 'UTC', paused: true })")
+    expect(code).toMatch(/^\/\/ in the route.* before Next\.js 15 .*force-dynamic.*await send\(slot\(\)\)$/m)
+    expect(code).not.toContain('function GET')
   })
 
   it.each([
@@ -143,6 +144,12 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(stdout.includes("import { mySource } from './data-source'")).toBe(provider.includes('mySource'))
   })
 
+  it('inject one of several clients of Prisma into the module of Nest', async () => {
+    const schemas = { [USUAL]: SCHEMA, 'mongo/schema.prisma': SCHEMA.replace('postgresql', 'mongodb') + USER }
+    const code = await printed({ '@prisma/client': '6', '@nestjs/schedule': '6' }, schemas)
+    expect(code).toMatch(/forRootAsync\(\{\n +inject: \[PrismaService\],.*prismaLockProvider\(client\)/s)
+  })
+
   it.each([
     ['node-cron', '3.0.3', /slot: slotOf,.*job\.stop\(\)/s],
     ['croner', '9.1.0', /slot: \(job\) => slotOf\(job\)/],
@@ -171,7 +178,7 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(await printed({ typeorm: '1.1.1' }, imported)).toContain("from 'shedlock-orm'")
     // A route of Next.js is an ES module in any project.
     const route = await printed({ typeorm: '1.1.1', next: '16' }, { 'vercel.json': VERCEL })
-    expect(route).toMatch(/^import .*^export async function GET\(\) /ms)
+    expect(route).toMatch(/^import .*^const slot = \(\) => slotOf\(/ms)
     expect(route).not.toContain('require(')
   })
 })
