@@ -175,9 +175,9 @@ export function hasModel(schema: string, { tableName = 'shedlock' }: LockTableOp
   return text.includes(`@@map(${JSON.stringify(tableName)})`) || models.includes(tableName)
 }
 
-/** The migrations in a folder, oldest first. The text of one that was not written to its end is empty. */
+/** The migrations in a folder in their order, and what else is there. The text of one that was not written to its end is empty. */
 export function migrationsIn(project: Project, folder: string) {
-  const names = existsSync(folder) ? readdirSync(folder).filter((name) => /^\d{12,14}_/.test(name)) : []
+  const names = existsSync(folder) ? readdirSync(folder) : []
   return names.sort().map((name) => {
     const file = project.short(join(folder, name, 'migration.sql'))
     return { name, file, text: project.read(file) }

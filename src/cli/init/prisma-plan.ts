@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { prismaMigration, prismaModel, type PrismaProvider } from '../../prisma/internal'
 import { prismaContract } from '../../prisma-8/internal'
 import type { LockTableOptions } from '../../sql/internal'
@@ -15,16 +15,21 @@ type ChosenSchema = PrismaSchema & { readonly migrates: boolean }
 export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan> {
   const { main, others, isUsual: finds } = await prismaProject(project)
   const all = [...(main ? [main] : []), ...others]
-  const folders = wanted.map((folder) => project.short(join(project.root, folder)))
-  const isWanted = ({ migrations }: PrismaSchema): boolean => folders.includes(project.short(migrations))
+  const isWanted = ({ migrations }: PrismaSchema): boolean =>
+    wanted.some((folder) => resolve(project.root, folder) === migrations)
   // The same models for other databases need the table too, and so do copies. A template has no provider.
   const isVariant = ({ models, provider }: PrismaSchema): boolean =>
     models === main?.models && models !== '' && provider !== ''
-  // Without a folder of migrations, an app with models pushes them, unless it names the folder.
-  const migrates = ({ migrations, models }: PrismaSchema): boolean =>
-    wanted.length > 0 || existsSync(migrations) || models === ''
   const schemas = wanted.length > 0 ? all.filter(isWanted) : main ? [main, ...others.filter(isVariant)] : []
-  const chosen = schemas.map((schema) => ({ ...schema, migrates: migrates(schema) }))
+  // Without a folder of migrations, an app with models pushes them, unless it names the folder. Schemas may share theirs.
+  const chosen = schemas.map((schema) => {
+    const { migrations, models } = schema
+    const migrates = wanted.length > 0 || existsSync(migrations) || models === ''
+    return {
+      ...schema,
+      migrates: migrates && schemas.find((each) => each.migrations === migrations) === schema,
+    }
+  })
   const [first] = chosen
   if (!first) throw wrongUsage(whyNone(project, all, wanted))
   const isUsual = ({ path }: PrismaSchema): boolean => finds && path === main?.path
@@ -36,27 +41,25 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
       `The Prisma schema is that of a package – run this command there: cd ${project.short(owner.root)}`,
     )
   const parts = chosen.map((schema) => schemaPlan(project, schema, names))
-  // Schemas may share their migrations. One without migrations beside others with the same models has theirs.
-  const isFirst = ({ migrations, path }: PrismaSchema): boolean =>
-    chosen.find((each) => each.migrations === migrations)?.path === path
-  const migrated = chosen.some((each) => each.migrates)
-    ? chosen.filter((each) => each.migrates && isFirst(each))
-    : chosen
+  // One without migrations has those of another one for its database.
+  const isCovered = ({ provider }: PrismaSchema): boolean =>
+    chosen.some((each) => each.migrates && each.provider === provider)
+  const migrated = chosen.filter((schema) => schema.migrates || !isCovered(schema))
   const missing = chosen.map(({ provider }) => missingDriver(project, provider))
   return {
     found: [
       `Prisma ${project.version('@prisma/client') || project.version('prisma')}`,
       ...chosen.map(({ path, provider }) => `${provider} in ${project.short(path)}`),
     ],
-    writes: [...new Map(parts.flatMap(({ writes }) => writes).map((write) => [write.file, write])).values()],
-    present: [...new Set(parts.flatMap(({ present }) => present))],
+    writes: parts.flatMap(({ writes }) => writes),
+    present: parts.flatMap(({ present }) => present),
     others: all.filter((schema) => !schemas.includes(schema)).map(({ path }) => project.short(path)),
     steps: migrated.map((schema) => migrating(project, schema, isUsual(schema), migrated.length > 1)),
     provider: ['prismaLockProvider', 'prisma'],
     adapter: ownAdapter(project, first),
     client: { name: 'prisma', close: 'prisma.$disconnect()' },
     missingDriver: missing.includes(undefined) ? undefined : missing[0],
-    variable: first.variable,
+    variable: first.variable ?? (first.url?.startsWith('file:') ? '' : undefined),
   }
 }
 
@@ -91,21 +94,27 @@ function migrating(project: Project, schema: ChosenSchema, isUsual: boolean, isO
   const path = project.short(schema.path)
   const at = isUsual ? '' : ` --schema ${path}`
   const where = isOneOfMany ? `, where you use ${path}` : ''
-  const run = (command: string): string => `npx prisma ${command}${at} && npx prisma generate${at}`
   // Prisma finds only a folder of this name beside a schema.
   if (at !== '' && basename(migrations) !== 'migrations')
     return [`Migrate as you run those in ${project.short(migrations)}, and generate the client.`, '']
-  if (migrates) return [`Migrate, and generate the client${where}:`, run('migrate deploy')]
   const onMySql = ' (MySQL ignores case; `npx shedlock-orm sql mysql` prints a table that does not)'
-  const what = `There is no ${project.short(migrations)}, so create this table as you do those of your other models, although Prisma then leaves the names of locks to the database's collation${provider === 'mysql' ? onMySql : ''}. If you push them:`
-  return [what, run('db push')]
+  const [what, command] = migrates
+    ? [`Migrate, and generate the client${where}`, 'migrate deploy']
+    : [
+        `There are no migrations of ${path}, so create this table as you do those of your other models, although Prisma then leaves the names of locks to the database's collation${provider === 'mysql' ? onMySql : ''}. If you push them`,
+        'db push',
+      ]
+  const isRemote = ['@prisma/adapter-libsql', '@prisma/adapter-d1'].some((name) => project.has(name))
+  const note = isRemote ? ' (this reaches neither Turso nor D1: run the SQL there as that of the others)' : ''
+  return [`${what}${note}:`, `npx prisma ${command}${at} && npx prisma generate${at}`]
 }
 
 /** What one schema needs. */
 function schemaPlan(project: Project, schema: ChosenSchema, names: LockTableOptions) {
   const { path, isFolder, files, migrations, migrates } = schema
   const models = files.filter(({ text }) => hasModel(text, names)).map((file) => project.short(file.path))
-  const creating = migrationsIn(project, migrations).filter(({ text }) => createsTable(text, names))
+  const existing = migrates ? migrationsIn(project, migrations) : []
+  const creating = existing.filter(({ text }) => createsTable(text, names))
   if (models.length === 0) checkSchema(project, schema, names.schema)
   const provider = schema.provider as PrismaProvider
   const model = prismaModel(provider, names)
@@ -167,7 +176,7 @@ function appended(project: Project, file: string, model: string): Write {
 function migrationWrites(project: Project, { migrations, provider }: PrismaSchema, text: string): Write[] {
   const existing = migrationsIn(project, migrations)
   const begun = existing.find((each) => each.name.endsWith('_create_shedlock') && each.text === '')
-  const [, newest = '0'] = /^(\d{14})_/.exec(existing.at(-1)?.name ?? '') ?? []
+  const newest = existing.findLast(({ name }) => /^\d{14}_/.test(name))?.name.slice(0, 14) ?? '0'
   const today = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
   // Prisma runs migrations in the order of their names.
   const date = newest < today ? today : String(BigInt(newest) + 1n)

@@ -15,8 +15,9 @@ export function packageWith(dependencies: Texts, rest: object = {}): string {
 
 /** The project's files and their contents. */
 function contentsOf(folder: string): Texts {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
-    entry.isFile(),
+  // Prisma keeps its config compiled.
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && !entry.parentPath.includes('node_modules/.cache'),
   )
   return Object.fromEntries(
     files.map(({ parentPath, name }) => {

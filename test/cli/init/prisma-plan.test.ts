@@ -89,13 +89,13 @@ export default defineConfig({
     ],
   ])('writes the model and the migration %s', async (_, files, added, packages = []) => {
     const folder = project({ 'package.json': PRISMA, ...files }, ...packages)
-    expect(await init(folder, '--dry-run')).toMatchObject({ status: 0, added: {} })
+    expect(await init(folder, '--dry-run')).toMatchObject({ status: 0, names: [] })
     const { status, stdout, ...first } = await init(folder)
     expect({ status, added: first.added }).toEqual({ status: 0, added })
     // Where Prisma finds the schema by itself.
     const isUsual = [USUAL, 'prisma.config.ts'].some((file) => file in files)
     expect(stdout.includes('generate --schema')).toBe(!isUsual)
-    expect(await init(folder)).toMatchObject({ status: 0, added: {} })
+    expect(await init(folder)).toMatchObject({ status: 0, names: [] })
   })
 
   const ON_SQLITE: Texts = {
@@ -187,6 +187,28 @@ export default defineConfig({
     ])
   })
 
+  it('pushes the models of a database without migrations beside one with migrations', async () => {
+    const mysql = { 'prisma/mysql.prisma': SCHEMA.replace('postgresql', 'mysql') + USER }
+    const { stdout } = await init(project({ 'package.json': PRISMA, ...ON_POSTGRES, ...mysql }))
+    expect(stdout).toContain('npx prisma migrate deploy && ')
+    expect(stdout).toMatch(
+      /There are no migrations of prisma\/mysql\.prisma, .*npx prisma db push --schema prisma\/mysql\.prisma /s,
+    )
+  })
+
+  it('finds the table in a migration whose name has no date', async () => {
+    const squashed = { 'prisma/migrations/0_init/migration.sql': `create table users ();\n${SQL}` }
+    const folder = project({ 'package.json': PRISMA, [USUAL]: `${SCHEMA}${USER}\n${MODEL}`, ...squashed })
+    expect(await init(folder)).toMatchObject({ status: 0, names: [] })
+  })
+
+  it('says that migrations do not reach the databases of some adapters', async () => {
+    const packages = packageWith({ '@prisma/client': '6', '@prisma/adapter-libsql': '6' })
+    const says = /Migrate, .*reaches neither Turso nor D1/
+    expect((await init(project({ 'package.json': packages, ...ON_POSTGRES }))).stdout).toMatch(says)
+    expect((await init(project({ 'package.json': PRISMA, ...ON_POSTGRES }))).stdout).not.toMatch(says)
+  })
+
   it('writes only the model where the models were pushed', async () => {
     const folder = project({ 'package.json': PRISMA, [USUAL]: SCHEMA + USER })
     const { added, stdout } = await init(folder)
@@ -223,6 +245,14 @@ export default defineConfig({
     const files = { [file]: 'POSTGRES_URL=postgres://localhost/app\n', [USUAL]: SCHEMA }
     const { stdout } = await init(project({ 'package.json': PRISMA, ...files }))
     expect(stdout).toContain(`npx shedlock-orm doctor ${option}\n`)
+  })
+
+  it('needs no variable if the schema contains the path of the database', async () => {
+    const file = SCHEMA.replace('postgresql', 'sqlite').replace('env("POSTGRES_URL")', '"file:./dev.db"')
+    const { stdout } = await init(
+      project({ 'package.json': PRISMA, [USUAL]: file, '.env': 'DATABASE_URL=x' }),
+    )
+    expect(stdout).toMatch(/Check the table and the connection(?!, with).*doctor\n$/s)
   })
 
   it('adds the contract of Prisma 8', async () => {
