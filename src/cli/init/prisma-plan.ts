@@ -22,14 +22,11 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     models === main?.models && models !== '' && provider !== ''
   const schemas = wanted.length > 0 ? all.filter(isWanted) : main ? [main, ...others.filter(isVariant)] : []
   // Without a folder of migrations, an app with models pushes them, unless it names the folder. Schemas may share theirs.
-  const chosen = schemas.map((schema) => {
-    const { migrations, models } = schema
-    const migrates = wanted.length > 0 || existsSync(migrations) || models === ''
-    return {
-      ...schema,
-      migrates: migrates && schemas.find((each) => each.migrations === migrations) === schema,
-    }
-  })
+  const migrates = ({ migrations, models }: PrismaSchema): boolean =>
+    wanted.length > 0 || existsSync(migrations) || models === ''
+  const isFirst = (schema: PrismaSchema): boolean =>
+    schemas.find(({ migrations }) => migrations === schema.migrations) === schema
+  const chosen = schemas.map((schema) => ({ ...schema, migrates: isFirst(schema) && migrates(schema) }))
   const [first] = chosen
   if (!first) throw wrongUsage(whyNone(project, all, wanted))
   const isUsual = ({ path }: PrismaSchema): boolean => finds && path === main?.path

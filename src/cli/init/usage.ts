@@ -74,8 +74,8 @@ export function usage(task: Task, plan: Plan): Usage {
   return [`${name ?? 'no scheduler'} ${version}`, [what, linesOf(task, plan, module, 'report', scheduler)]]
 }
 
+/** For any framework. */
 function route(task: Task, plan: Plan, { path, schedule }: Cron): Step {
-  // It may be of any framework.
   const call = `const slot = () => slotOf(new Cron('${schedule}', { timezone: 'UTC', paused: true }), Date.now() + 30_000) // as in vercel.json
 // in the route, after your check of the caller; before Next.js 15 also export const dynamic = 'force-dynamic': await send(slot())`
   const what = `Lock each route that Vercel, which may call it twice, is to run once, such as ${path} (see docs/guides/failover.md#serverless-functions in the repository)`
@@ -133,21 +133,22 @@ function nest(task: Task, plan: Plan, version: string): Usage {
   // Nest knows the DataSource only through this package.
   const isKnown = entry !== 'typeorm' || project.has('@nestjs/typeorm')
   const call = callOf(task, plan, isKnown ? 'client' : plan.client.name)
-  const lockProvider = !isKnown ? call : call === `${name}(client)` ? name : `(client) => ${call}`
+  const several = (plan.others ?? []).length > 0
+  const lockProvider = !isKnown || several ? call : call === `${name}(client)` ? name : `(client) => ${call}`
+  const options = `{ lockProvider: ${lockProvider}, cronTime: CronTime }`
   // The module finds only one client by itself.
-  const module =
-    plan.others && plan.others.length > 0
-      ? `ShedLockModule.forRootAsync({
+  const module = several
+    ? `forRootAsync({
   inject: [PrismaService], // that of the table; import its module, unless it is global
-  useFactory: (client: PrismaService) => ({ lockProvider: ${call}, cronTime: CronTime }),
+  useFactory: (client: PrismaService) => (${options}),
 })`
-      : `ShedLockModule.forRoot({ lockProvider: ${lockProvider}, cronTime: CronTime })`
+    : `forRoot(${options})`
   const code = `import { CronTime } from 'cron'
 import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { ${name} } from 'shedlock-orm/${entry}'
 ${isKnown ? (plan.adapter ?? '') : `${importOf(project, plan)}\n`}
 // in the imports of the root module
-${module}
+ShedLockModule.${module}
 
 // on each job
 class Reports {
