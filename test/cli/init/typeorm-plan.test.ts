@@ -131,7 +131,7 @@ describe('shedlock-orm init with TypeORM', () => {
   ])('writes the migration %s', async (_, files, added, packages = [], args = []) => {
     const folder = project({ 'package.json': TYPEORM, ...files }, ...packages)
     const dry = await init(folder, '--dry-run', ...args)
-    expect(dry).toMatchObject({ status: 0, added: {} })
+    expect(dry).toMatchObject({ status: 0, names: [] })
     for (const [file, text] of Object.entries(added)) {
       expect(dry.stdout.replace(/\d{13}/g, 'DATE')).toContain(`Would write ${file}:`)
       expect(dry.stdout.replace(/\d{13}/g, 'DATE')).toContain(text.trim().replace(/^(?=.)/gm, '  '))
@@ -142,7 +142,7 @@ describe('shedlock-orm init with TypeORM', () => {
     const dates = written.names.map((name) => /\d{13}/.exec(name)?.[0])
     expect(new Set(dates).size).toBe(dates.length)
     const again = await init(folder, ...args)
-    expect(again).toMatchObject({ status: 0, added: {} })
+    expect(again).toMatchObject({ status: 0, names: [] })
     expect(again.stderr).toContain(ALREADY)
   })
 
@@ -150,7 +150,7 @@ describe('shedlock-orm init with TypeORM', () => {
     const list = 'migrations: [\n  createShedLockMigration({\n    tableName: "locks",\n  }),\n],'
     const folder = project({ 'package.json': TYPEORM, [`db/${OLD}-A.ts`]: '', 'source.ts': list })
     expect(await init(folder, '--table-name', 'locks')).toMatchObject({
-      ...{ status: 0, added: {} },
+      ...{ status: 0, names: [] },
       stderr: expect.stringContaining(`source.ts ${ALREADY}`),
     })
     expect((await init(folder)).added).toEqual({ 'db/DATE-CreateShedLock.ts': CLASS })
@@ -165,7 +165,7 @@ describe('shedlock-orm init with TypeORM', () => {
       [`seeds/${OLD}-A.ts`]: '',
     })
     expect(await init(folder)).toMatchObject({
-      ...{ status: 2, added: {} },
+      ...{ status: 2, names: [] },
       stderr: expect.stringMatching(
         /in db\/cockroachdb, db\/mysql, seeds – name one for each database .* --migrations, which/,
       ),
@@ -179,7 +179,7 @@ describe('shedlock-orm init with TypeORM', () => {
     // Another table than the first.
     expect(Object.keys((await init(folder, '--migrations', mysql)).added)).toHaveLength(1)
     expect(await init(folder)).toMatchObject({
-      ...{ status: 2, added: {} },
+      ...{ status: 2, names: [] },
       stderr: expect.stringContaining('in db/cockroachdb, seeds –'),
     })
   })
@@ -207,7 +207,7 @@ describe('shedlock-orm init with TypeORM', () => {
       [`api/migration/migrations/${OLD}-v-3-4-0.migration.ts`]: '',
       'api/migration/migration.module.ts': '',
     })
-    expect(await init(join(workspace, 'api'))).toMatchObject({ added: {}, stdout })
+    expect(await init(join(workspace, 'api'))).toMatchObject({ names: [], stdout })
     expect(stdout).toContain('const migrations = [createShedLockMigration()]')
     expect(stdout).toContain('with `synchronize: true` list the entity instead')
     expect(stdout).toContain('start, or on one of them (docs/tables.md#when-every-instance-migrates).')
@@ -230,7 +230,7 @@ describe('shedlock-orm init with TypeORM', () => {
   it('refuses a database without SQL', async () => {
     const module = "TypeOrmModule.forRoot({ type: 'mongodb' })"
     expect(await init(project({ 'package.json': TYPEORM, 'src/app.module.ts': module }))).toMatchObject({
-      ...{ status: 2, added: {}, stdout: '' },
+      ...{ status: 2, names: [], stdout: '' },
       stderr: expect.stringContaining('it has no SQL: keep the locks in a SQL database'),
     })
   })
