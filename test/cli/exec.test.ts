@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { HELD_BY_EXEC } from '../../src/core/locking-task-executor'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
@@ -8,11 +7,10 @@ import { freePort } from '../backends/free-port'
 import { LOCAL, TcpProxy } from '../backends/tcp-proxy'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
-import { FULL, project, runCli, startCli, type Started } from './built-cli'
-import { openCli } from './open-cli'
+import { FULL, runCli, startCli, type Started } from './built-cli'
+import { LOCK, node, openCli, UNTIL_STOPPED } from './open-cli'
 
 const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
-const LOCK = ['exec', 'job', '--lock-at-most-for', '10m']
 /** Finds the other connections of a database, on a server. */
 const OTHER_CONNECTIONS: Readonly<Record<string, string>> = {
   postgres:
@@ -22,9 +20,6 @@ const OTHER_CONNECTIONS: Readonly<Record<string, string>> = {
     'select session_id as id from sys.dm_exec_sessions where database_id = db_id() and session_id <> @@spid',
   mysql: 'select id from performance_schema.processlist where db = database() and id <> connection_id()',
 }
-const node = (script: string): string[] => ['--', process.execPath, '-e', script]
-/** A command that ends when something is written to it. */
-const UNTIL_STOPPED = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
 const FOREVER = node('setInterval(() => 0, 1e6)')
 
 /** The way to a server that a test may silence. */
@@ -40,15 +35,6 @@ async function behindProxy(address: string) {
 async function leaseOf({ table }: SqlLockProvider): Promise<number> {
   const lock = await table.find('job')
   return (lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)
-}
-
-/** A process that goes on after SIGTERM, until something is written to it. */
-function slowToStop(): { folder: string; work: string } {
-  const folder = project({
-    'work.cjs': `process.on('SIGTERM', () => console.log('stopping')); ${UNTIL_STOPPED}`,
-    'package.json': JSON.stringify({ scripts: { work: 'node work.cjs' } }),
-  })
-  return { folder, work: `'${process.execPath}' '${join(folder, 'work.cjs')}'` }
 }
 
 describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
@@ -145,7 +131,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(await ended).toEqual([7, null])
   })
 
-  // What follows is the same on each.
+  // What follows is the same on each. Signals, and the processes of a command: run-command.test.ts.
   if (backend !== backends[0]) return
 
   it('runs the command under the lock, frees it, and has its exit code', async () => {
@@ -189,59 +175,6 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     })
   })
 
-  it.each([
-    [[], 'SIGTERM', 7],
-    [['--abort-after', '1h'], 'SIGTERM', 0],
-    [['--abort-after', '20ms'], 'SIGTERM', 7],
-    [['--abort-after', '1h'], 'SIGINT', 7],
-  ] as const)(
-    'with %j and %s, the command ends with %i, and the lock is freed after it',
-    async (options, signal, status) => {
-      const { running, isHeld } = await openCli(backend)
-      const exits = "for (const each of ['SIGTERM', 'SIGINT']) process.on(each, () => process.exit(7))"
-      const goesOn = "process.on('SIGUSR2', () => console.log('got it'))"
-      const script = `${exits}; ${goesOn}; ${UNTIL_STOPPED}`
-      const { child, said, stop } = await running(...LOCK, ...options, ...node(script))
-      expect(await isHeld()).toBe(true)
-      child.kill(signal)
-      if (status === 0) {
-        // Other signals are passed on at once: if the first one was too, the command has ended.
-        child.kill('SIGUSR2')
-        await eventually(() => expect(said('stdout')).toBe('up\ngot it\n'))
-        expect(await isHeld()).toBe(true)
-        void stop()
-      }
-      // What is not passed on would hang.
-      await eventually(() => expect(child.exitCode).toBe(status), { timeout: 10_000 })
-      expect(await isHeld()).toBe(false)
-    },
-  )
-
-  it.each([
-    ['sh', (work: string) => ['sh', '-c', `${work}; true`]],
-    ['a script', (work: string) => ['bash', '-c', `exec 3<&0; ${work} <&3 & wait`]],
-    ['npm run', (_: string, folder: string) => ['npm', '--prefix', folder, 'run', '--silent', 'work']],
-  ])('sends SIGTERM to all processes of %s, and frees the lock after the last one', async (_, command) => {
-    const { running, isHeld } = await openCli(backend)
-    const { folder, work } = slowToStop()
-    const { child, said, stop } = await running(...LOCK, '--', ...command(work, folder))
-    child.kill('SIGTERM')
-    await eventually(() => expect(said('stdout')).toContain('stopping'))
-    expect(await isHeld()).toBe(true)
-    await stop()
-    expect(await isHeld()).toBe(false)
-  })
-
-  it('waits for a process that the command left behind, and says so', async () => {
-    const { running, isHeld } = await openCli(backend)
-    const leaving = `exec 3<&0; ${slowToStop().work} <&3 & exit 7`
-    const { said, stop } = await running(...LOCK, '--', 'sh', '-c', leaving)
-    await eventually(() => expect(said('stderr')).toContain('sh has ended, but not all processes'))
-    expect(await isHeld()).toBe(true)
-    expect(await stop()).toEqual([7, null])
-    expect(await isHeld()).toBe(false)
-  })
-
   it('ends processes that ignore SIGTERM when the lock is lost', async () => {
     const { run, isHeld } = await openCli(backend)
     const stubborn = `trap '' TERM; sleep 600 & sleep 600`
@@ -250,20 +183,6 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(status).toBe(76)
     expect(await isHeld()).toBe(false)
   })
-
-  itIf(process.platform === 'linux', 'setsid')(
-    'does not wait for a zombie, nor for a process in a session of its own',
-    async () => {
-      const { running, isHeld } = await openCli(backend)
-      // The first `sleep` ends as a zombie of its group, because the second one never asks how its children ended.
-      const detaching = `(sleep 0.1 & exec setsid sh -c 'echo $$; exec sleep 600') & exit 0`
-      const { ended, said } = await running(...LOCK, '--', 'sh', '-c', detaching)
-      expect(await ended).toEqual([0, null])
-      const left = Number(said('stdout'))
-      expect(process.kill(left, 'SIGKILL')).toBe(true)
-      expect(await isHeld()).toBe(false)
-    },
-  )
 
   it('runs the command and frees its lock though nobody reads what it says', async () => {
     const { start, isHeld } = await openCli(backend)

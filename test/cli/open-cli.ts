@@ -4,6 +4,11 @@ import type { TestDatabase } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { runCli, startCli, type Finished, type Started } from './built-cli'
 
+export const LOCK = ['exec', 'job', '--lock-at-most-for', '10m']
+export const node = (script: string): string[] => ['--', process.execPath, '-e', script]
+/** A command that ends when something is written to it. */
+export const UNTIL_STOPPED = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
+
 /** The command line on a database of its own with the lock table, and a lock provider that observes it. */
 export async function openCli(
   backend: { readonly dialect: string; create(): Promise<TestDatabase> },

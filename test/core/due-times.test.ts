@@ -3,7 +3,7 @@ import { Cron } from 'croner'
 import { createTask } from 'node-cron'
 import { describe, expect, it, jest } from '@jest/globals'
 import type { NodeCronContextLike, slotOf } from '../../src/core/cron'
-import { isInTheWay, missedAt, parseJob, type Due, type Job } from '../../src/core/jobs'
+import { hasMissed, isInTheWay, missedAt, parseJob, type Due, type Job } from '../../src/core/jobs'
 import { afterTest } from '../after-test'
 import { startVirtualTime } from './virtual-time'
 
@@ -65,6 +65,12 @@ describe('due of a job', () => {
       expect(() => parseJob({ due } as unknown as Job, 'job')).toThrow("due of job 'job' is not known")
     expect(() => parseJob({ dew: hourly } as Job, 'job')).toThrow("Unknown option 'dew'")
   })
+})
+
+it('the last due time is missed if a run without a slot came before it, but not if the job was moved since', () => {
+  const { due } = parseJob({ due: hourly }, 'job')
+  const missed = (lockedAt: string) => hasMissed(ms('10:00:00'), due, { lockedAt: at(lockedAt) })
+  expect([missed('09:20:00.001'), missed('09:20:00')]).toEqual([true, false])
 })
 
 describe('a due time is missed', () => {

@@ -92,13 +92,13 @@ describe('onError', () => {
     true satisfies Same<ReturnType<typeof wrapped>, Promise<void>>
   })
 
-  it('is not called for a value or a skip', async () => {
+  it('is not called for a value or a skip, and the promise resolves to neither', async () => {
     const onError = jest.fn()
     const task = jest.fn(() => 'done')
     const wrapped = world.executor.wrap({ ...job, onError }, task)
-    await wrapped()
+    await expect(wrapped()).resolves.toBeUndefined()
     await world.storage.lock(job)
-    await wrapped()
+    await expect(wrapped()).resolves.toBeUndefined()
     expect(task).toHaveBeenCalledTimes(1)
     expect(onError).not.toHaveBeenCalled()
   })

@@ -143,6 +143,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
   'acquires a slot again until it has succeeded, with a greater token each time': {
     'acquires it again after a success': [RETRIES, 'untilSucceeded'],
     'takes a run without an outcome for a success': ["outcome === 'succeeded'", "outcome !== 'failed'"],
+    'has the same token each time': ['tokenOfRetry(lockedAt, before)', 'before'],
   },
   'does not acquire a slot again after a later slot, even if the later one failed': {
     'acquires any slot after a failure': ['tokenOfRetry(lockedAt, before)', 'before + 1'],

@@ -543,7 +543,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/cli/run-command.ts',
     find: "const detached = !isTerminal && process.platform !== 'win32'",
     replace: 'const detached = false',
-    tests: ['test/cli/exec.test.ts'],
+    tests: ['test/cli/run-command.test.ts'],
   },
   {
     rule: 37,
