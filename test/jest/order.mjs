@@ -15,6 +15,8 @@ const LONGEST = [
 
 /** Reads all files of `src`, and imports few of them. */
 const ARCHITECTURE = resolve(root, 'test/architecture.test.ts')
+/** Shows every change of the SQL, in a moment. */
+const GOLDEN = resolve(root, 'test/sql/golden.test.ts')
 
 /** The files of `--findRelatedTests`, below `src` and without their extension. */
 const changed = process.argv
@@ -31,18 +33,22 @@ const importing =
         .map((path) => path.replaceAll('\\', '/').slice(0, -'.ts'.length))
         .filter((path) => changed.some((file) => source(path).includes(`/${file.split('/').at(-1)}'`)))
 
-/** How close a test is to a changed file: the words of one name are in the other, or their paths share words. */
+/** How close a test is to a changed file: the words of one name are in the other, the file has a function of its name, or their paths share words. */
 function closeness(path) {
-  if (path === ARCHITECTURE) return 10
+  if (path === ARCHITECTURE || (path === GOLDEN && changed.some((file) => file.startsWith('sql/')))) return 10
   const test = relative(resolve(root, 'test'), path).replace(/\.test\.ts$/, '')
   const words = new Set(test.split(/\W/))
   const nameOf = (file) => `-${file.split('/').at(-1)}-`
   const name = nameOf(test)
-  const isNamed = (file) => name.includes(nameOf(file)) || nameOf(file).includes(name)
+  // wrap.test.ts is that of wrapped-task.ts, and slot.test.ts that of slots.ts.
+  const isNamed = (file) => name.includes(nameOf(file)) || nameOf(file).includes(name.slice(0, -1))
   const shared = (file) => file.split(/\W/).filter((word) => words.has(word)).length
+  // pause.test.ts is one of those of operations.ts, which has pause().
+  const called = new RegExp(`\\b${name.replaceAll('-', '')}[(<]`, 'i')
+  const points = (file) => (isNamed(file) ? 10 : called.test(source(file)) ? 3 : 0)
   return Math.max(
     0,
-    ...changed.map((file) => shared(file) + (isNamed(file) ? 10 : 0)),
+    ...changed.map((file) => shared(file) + points(file)),
     ...importing.map((file) => (isNamed(file) ? 5 : 0)),
   )
 }

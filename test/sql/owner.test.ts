@@ -92,8 +92,11 @@ describe('an owner, whatever lockedBy is,', () => {
     expect(describeFailure(refused, true)).toBe('ECONNREFUSED: connect ECONNREFUSED 10.0.0.1:25')
     expect(describeFailure(new RangeError('x'), false)).toBe('RangeError')
     expect(describeFailure('text', true)).toBe('_OTHER')
-    const url = new Error('cannot open postgres://app:hunter2@db/app?password=hunter2')
-    expect(describeFailure(url, true)).not.toContain('hunter2')
+    const named = ['password', 'dbPwd', 'access_token', 'clientSecret', 'API_KEY'].map(
+      (name) => `${name}=hunter2`,
+    )
+    for (const secret of ['postgres://app:hunter2@db/app', ...named])
+      expect(describeFailure(new Error(`refused: ${secret}`), true)).not.toContain('hunter2')
     for (const database of [{ query: 'select 1' }, { sql: 'select 1' }, { clientVersion: '7' }])
       expect(describeFailure(Object.assign(new Error("value 'secret'"), database), true)).toBe('Error')
     expect(describeFailure(new Error('x'.repeat(500)), true)).toBe(`Error: ${'x'.repeat(100)}`)
