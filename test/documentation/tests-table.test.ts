@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
-import { mutations } from '../../verification/mutations/mutations'
+import { mutations, SUITE } from '../../verification/mutations/mutations'
 import { mutants } from '../../verification/simulation/mutants'
 import { BREAKS } from '../../verification/workers/breaks'
 import { read, root } from '../project'
@@ -26,7 +26,7 @@ it('the page names the tests of each rule, and those that notice its mutants', (
   const known = new Set(files.map((file) => file.replace(/^.*\//, '').replace(/(\.test)?\.ts$/, '')))
   expect([...named.values()].flat().filter((name) => !known.has(name ?? ''))).toEqual([])
   const missing = mutations.filter(
-    ({ rule, tests: noticing }) =>
+    ({ rule, tests: noticing = SUITE }) =>
       // The conformance suite runs all of its cases.
       !noticing.some(
         (file) =>

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { BrokenCopy } from './broken-copy'
-import { mutations, type Mutation } from './mutations'
+import { mutations, SUITE, type Mutation } from './mutations'
 
 interface Report {
   readonly testResults: readonly {
@@ -29,7 +29,7 @@ const jest = join(copy.path, 'node_modules', 'jest', 'bin', 'jest.js')
 
 /** Returns the titles of the tests that fail under the mutation. */
 function redTests(mutation: Mutation): string[] {
-  const { tests, backend = 'sqlite' } = mutation
+  const { tests = SUITE, backend = 'sqlite' } = mutation
   rmSync(report, { force: true })
   return copy.whileBroken(mutation, () => {
     spawnSync(
