@@ -104,18 +104,11 @@ const FOR_LINTS = ' /* one row, no limit */'
  * rows then arrive as the driver returns them.
  */
 function planOf(tag: RawTag, text: string, values: readonly (string | number | null)[]): unknown {
-  const [first = '', ...others] = `${text}${FOR_LINTS}`.split(PLACEHOLDER)
-  const pieces = [first]
-  const bound: (string | number)[] = []
-  others.forEach((piece, index) => {
-    const value = values[index] ?? null
-    // Prisma has no codec for an untyped null.
-    if (value === null) pieces.push(`${pieces.pop() ?? ''}null${piece}`)
-    else {
-      bound.push(value)
-      pieces.push(piece)
-    }
-  })
+  // Prisma has no codec for an untyped null.
+  let position = 0
+  const withNulls = text.replaceAll(PLACEHOLDER, () => (values[position++] === null ? 'null' : PLACEHOLDER))
+  const pieces = `${withNulls}${FOR_LINTS}`.split(PLACEHOLDER)
+  const bound = values.filter((value) => value !== null)
   return tag(Object.assign(pieces, { raw: pieces }), ...bound)
     .affectedCount()
     .build()
