@@ -1,3 +1,4 @@
+import { promisify } from 'node:util'
 import { clientError, type LockError } from '../core/internal'
 import {
   drivers,
@@ -166,13 +167,9 @@ function onSqlite3(database: Sqlite3Like): RunStatement {
         })
 }
 
-function allOf(database: Sqlite3Like, text: string, values: unknown[] = []): Promise<StatementResult> {
-  return new Promise((resolve, reject) => {
-    database.all(text, values, (error, rows) => {
-      if (error) reject(error)
-      else resolve({ rows })
-    })
-  })
+async function allOf(database: Sqlite3Like, text: string, values: unknown[] = []): Promise<StatementResult> {
+  const all = promisify(database.all.bind(database))
+  return { rows: await all(text, values) }
 }
 
 function onSqlJs(database: SqlJsLike): RunAtOnce {
