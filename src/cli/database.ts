@@ -18,11 +18,8 @@ export type Database = ({ readonly url: string } | { readonly dataSource: string
  *
  * @throws CommandError
  */
-export async function whichDatabase({
-  url,
-  dataSource,
-  env,
-}: Flags<'url' | 'dataSource' | 'env'>): Promise<Database> {
+export async function whichDatabase(flags: Flags<'url' | 'dataSource' | 'env'>): Promise<Database> {
+  const { url, dataSource, env } = flags
   if (url !== undefined && dataSource !== undefined) throw twice('--url', '--data-source')
   const variables = env === undefined ? {} : readEnvironment(env)
   const { DATABASE_URL: inFile } = variables

@@ -103,10 +103,9 @@ export function executorsFor(
   options: ShedLockModuleOptions,
   providers: ReadonlyMap<string | undefined, LockProvider>,
 ): ReadonlyMap<string | undefined, LockingTaskExecutor> {
-  const { defaultLockAtMostFor, defaultLockAtLeastFor } = options
   // `@nestjs/schedule` and Nest's exception filters log what a call rejects with.
   const { onLockFailed: _, ...logging } = loggingListener(new Logger('ShedLock'))
-  const { listeners = [logging] } = options
+  const { defaultLockAtMostFor, defaultLockAtLeastFor, listeners = [logging] } = options
   const executorOptions = { defaultLockAtMostFor, defaultLockAtLeastFor, listeners } satisfies Record<
     keyof LockingTaskExecutorOptions,
     unknown

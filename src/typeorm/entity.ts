@@ -97,13 +97,12 @@ function schemaOfEntity(
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function tableIn(
-  {
-    options: { schema: ownSchema, entityPrefix },
-    namingStrategy: strategy,
-  }: Pick<DataSourceLike, 'options' | 'namingStrategy'>,
+  dataSource: Pick<DataSourceLike, 'options' | 'namingStrategy'>,
   dialect: Dialect,
   options: LockTableOptions,
 ): LockTableNames {
+  const { namingStrategy: strategy } = dataSource
+  const { schema: ownSchema, entityPrefix } = dataSource.options
   const { schema, tableName, columnNames } = lockTableNames(options, dialect)
   const hasOwn = typeof ownSchema === 'string' && ownSchema !== '' && !SCHEMA_OF_ENTITY[dialect.name]
   const named = strategy?.tableName(nameOfEntity(options), tableName) ?? tableName
