@@ -33,7 +33,10 @@ const importing =
         .map((path) => path.replaceAll('\\', '/').slice(0, -'.ts'.length))
         .filter((path) => changed.some((file) => source(path).includes(`/${file.split('/').at(-1)}'`)))
 
-/** How close a test is to a changed file: the words of one name are in the other, the file has a function of its name, or their paths share words. */
+/**
+ * How close a test is to a changed file: the words of one name are in the other, the test imports the file, the file has a function of
+ * its name, or their paths share words.
+ */
 function closeness(path) {
   if (path === ARCHITECTURE || (path === GOLDEN && changed.some((file) => file.startsWith('sql/')))) return 10
   const test = relative(resolve(root, 'test'), path).replace(/\.test\.ts$/, '')
@@ -45,7 +48,9 @@ function closeness(path) {
   const shared = (file) => file.split(/\W/).filter((word) => words.has(word)).length
   // pause.test.ts is one of those of operations.ts, which has pause().
   const called = new RegExp(`\\b${name.replaceAll('-', '')}[(<]`, 'i')
-  const points = (file) => (isNamed(file) ? 10 : called.test(source(file)) ? 3 : 0)
+  const text = readFileSync(path, 'utf8')
+  const points = (file) =>
+    isNamed(file) ? 10 : text.includes(`/src/${file}'`) ? 4 : called.test(source(file)) ? 3 : 0
   return Math.max(
     0,
     ...changed.map((file) => shared(file) + points(file)),
@@ -67,7 +72,9 @@ export default class Order extends TestSequencer {
     const length = ({ path, duration = statSync(path).size }) => duration
     return super.sort(tests).toSorted((one, other) => {
       if (changed.length === 0) return rank(one) - rank(other)
-      return closeness(other.path) - closeness(one.path) || length(one) - length(other)
+      return (
+        closeness(other.path) - closeness(one.path) || rank(other) - rank(one) || length(one) - length(other)
+      )
     })
   }
 }

@@ -1,5 +1,6 @@
 import { expect, it, jest } from '@jest/globals'
 import type { DataSourceLike } from '../../src/typeorm/data-source-like'
+import { queryRunnerClient } from '../../src/typeorm/query-runner-client'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
@@ -77,4 +78,18 @@ it('A connection of SAP HANA, which cannot be closed, goes back to its pool once
   expect(release).not.toHaveBeenCalled()
   answer.resolve({ records: [] })
   await eventually(() => expect(release).toHaveBeenCalled())
+})
+
+it.each([
+  [{}, true],
+  [{ poolSize: 3, extra: { max: 2 } }, true],
+  ...['max', 'connectionLimit', 'poolMax'].map((name) => [{ extra: { [name]: 2 } }, false] as const),
+])('A pool with the options %j has a connection to spare while a lock is held: %s', (options, hasOne) => {
+  const { dataSource } = sparse('oracle', {})
+  const client = queryRunnerClient(
+    { ...dataSource, options: { type: 'oracle', ...options } },
+    'oracle',
+    false,
+  )
+  expect(client.keepsOne).toBe(hasOne)
 })
