@@ -124,8 +124,8 @@ describe('@SchedulerLock with catchUp', () => {
     ['@Cron', undefined],
     [
       'a slot function',
-      function (this: { readonly due: Date }) {
-        return this.due
+      function (this: object) {
+        return new Date(this.constructor.name === 'Job' ? 2027 : NaN, 0, 1)
       },
     ],
   ])('runs only what is not later than that: slots of %s', async (_, slot) => {
@@ -134,23 +134,12 @@ describe('@SchedulerLock with catchUp', () => {
       doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'],
     })
     const ran: string[] = []
-    class Jobs {
-      readonly due = new Date(2027, 0, 1)
-
-      @Cron('0 0 1 1 *')
-      @SchedulerLock({ name: 'soon enough', lockAtMostFor: '1m', catchUp: '2h', slot })
-      soonEnough(): void {
-        ran.push('soon enough')
-      }
-
-      @Cron('0 0 1 1 *')
-      @SchedulerLock({ name: 'too late', lockAtMostFor: '1m', catchUp: '119m', slot })
-      tooLate(): void {
-        ran.push('too late')
-      }
-    }
-    await (await startScheduler({ cronTime: CronTime }, Jobs)).close()
-    expect(ran).toEqual(['soon enough'])
+    const jobs = ['2h', '119m'].map((catchUp) => {
+      const locked = SchedulerLock({ name: catchUp, lockAtMostFor: '1m', catchUp, slot })
+      return jobClass([Cron('0 0 1 1 *'), locked], () => ran.push(catchUp))
+    })
+    await (await startScheduler({ cronTime: CronTime }, ...jobs)).close()
+    expect(ran).toEqual(['2h'])
   })
 
   test('waits for the database, and does not run what nobody has run before', async () => {
@@ -163,20 +152,12 @@ describe('@SchedulerLock with catchUp', () => {
     jest.spyOn(acquired, 'acquire').mockRejectedValueOnce(away)
     jest.spyOn(lockProvider, 'forCaller').mockReturnValue(acquired)
     const ran: string[] = []
-    class Jobs {
-      @Cron('0 0 1 1 *')
-      @SchedulerLock({ name: () => 'old', lockAtMostFor: '1m', catchUp: '366d' })
-      old(): void {
-        ran.push('old')
-      }
-
-      @Cron('0 0 1 1 *')
-      @SchedulerLock({ name: 'new', lockAtMostFor: '1m', catchUp: '366d' })
-      new(): void {
-        ran.push('new')
-      }
+    const job = (own: string, name: string | (() => string)) => {
+      const locked = SchedulerLock({ name, lockAtMostFor: '1m', catchUp: '366d' })
+      return jobClass([Cron('0 0 1 1 *'), locked], () => ran.push(own))
     }
-    await startScheduler({ lockProvider, cronTime: CronTime }, Jobs)
+    const jobs = [job('old', () => 'old'), job('new', 'new')]
+    await startScheduler({ lockProvider, cronTime: CronTime }, ...jobs)
     await eventually(() => expect(ran).not.toEqual([]))
     expect(find.mock.calls.map(([name]) => name)).toEqual(['old', 'new', 'old', 'old'])
     expect(ran).toEqual(['old'])
@@ -192,15 +173,12 @@ describe('@SchedulerLock with catchUp', () => {
     })
     const closing = promiseWithResolvers()
     let ran = 0
-    class Throwing {
-      @Cron('0 3 * * *')
-      @SchedulerLock({ name: 'throwing', lockAtMostFor: '1m', catchUp: '25h', onSkip: 'throw' })
-      async nightly(): Promise<void> {
-        ran++
-        await closing.promise
-        throw new Error('boom')
-      }
-    }
+    const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', catchUp: '25h', onSkip: 'throw' })
+    const Throwing = jobClass([Cron('0 3 * * *'), locked], async () => {
+      ran++
+      await closing.promise
+      throw new Error('boom')
+    })
     for (const starts of [1, 2, 3]) {
       const application = await startScheduler({ lockProvider, cronTime: CronTime }, Throwing)
       const closed = application.close()
@@ -209,7 +187,7 @@ describe('@SchedulerLock with catchUp', () => {
       expect(asked).toHaveLength(starts)
     }
     expect(ran).toBe(1)
-    expect(error.mock.calls).toEqual([['Throwing.nightly failed when catching up', expect.any(String)]])
+    expect(error.mock.calls).toEqual([['Job.run failed when catching up', expect.any(String)]])
   })
 })
 

@@ -9,6 +9,7 @@ import { ShedLockLifecycle } from '../../src/nestjs/shed-lock-lifecycle'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { loggedLines, startScheduler } from './application'
+import { jobClass } from './job-class'
 import { startVirtualTime } from '../core/virtual-time'
 
 let lines: string[]
@@ -16,15 +17,12 @@ beforeEach(() => {
   lines = loggedLines()
 })
 
-class Jobs {
-  @Cron('0 0 1 1 *', { name: 'job' })
-  @SchedulerLock({ name: 'job', lockAtMostFor: '1m' })
-  run(): void {
-    // nothing to do
-  }
-}
+const Job = jobClass(
+  [Cron('0 0 1 1 *', { name: 'job' }), SchedulerLock({ name: 'job', lockAtMostFor: '1m' })],
+  () => undefined,
+)
 
-const start = (options: Partial<ShedLockModuleOptions> = {}) => startScheduler(options, Jobs)
+const start = (options: Partial<ShedLockModuleOptions> = {}) => startScheduler(options, Job)
 
 /** Runs the job, lets it be skipped, and lets the lock provider fail, each once and by the scheduler. */
 async function runSkipAndFail(options?: Partial<ShedLockModuleOptions>): Promise<void> {

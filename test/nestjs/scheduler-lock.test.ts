@@ -21,6 +21,7 @@ import { afterTest } from '../after-test'
 import { providerOf } from '../core/provider-of'
 import { lockError } from '../lock-error'
 import { startApplication, startWith } from './application'
+import { jobClass } from './job-class'
 
 @Injectable()
 class Reports {
@@ -78,12 +79,7 @@ describe('a method with @SchedulerLock', () => {
 
   test('does not run when ShedLockModule is not imported', async () => {
     let ran = 0
-    class Jobs {
-      @SchedulerLock({ name: 'job', lockAtMostFor: '1m' })
-      run(): unknown {
-        return ran++
-      }
-    }
+    const Jobs = jobClass([SchedulerLock({ name: 'job', lockAtMostFor: '1m' })], () => ran++)
     const jobs = (await startApplication({ providers: [Jobs] })).get(Jobs)
     const error = lockError('INVALID_CONFIGURATION', 'ShedLockModule')
     await expect(jobs.run()).rejects.toEqual(error)
@@ -112,13 +108,8 @@ describe('a method with @SchedulerLock', () => {
   })
 
   test('works in instances that are made for one request', async () => {
-    @Injectable({ scope: Scope.REQUEST })
-    class Jobs {
-      @SchedulerLock({ name: 'job' })
-      run(): unknown {
-        return activeLock()?.name
-      }
-    }
+    const Jobs = jobClass([SchedulerLock({ name: 'job' })], () => activeLock()?.name)
+    Injectable({ scope: Scope.REQUEST })(Jobs)
     const application = await start(Jobs)
     const jobs = await application.get(ModuleRef).resolve(Jobs, undefined, { strict: false })
     expect(await jobs.run()).toBe('job')
@@ -264,12 +255,7 @@ describe('what can never work is refused', () => {
       'is longer than',
     ],
   ])('when the application starts: %s', async (_, options, message) => {
-    class Jobs {
-      @SchedulerLock(options as never)
-      run(): void {
-        // never called
-      }
-    }
+    const Jobs = jobClass([SchedulerLock(options as never)], () => undefined)
     await expect(startWith({ lockProvider }, Jobs)).rejects.toThrow(refused(message))
   })
 

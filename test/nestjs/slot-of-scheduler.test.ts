@@ -128,15 +128,10 @@ describe('a call without the slot that was asked for is refused', () => {
   })
 
   test('if a method that overrides a locked one has lost its @Cron', async () => {
-    class Base {
-      @Cron(NEW_YEAR)
-      @SchedulerLock({ name: 'job', lockAtMostFor: '1m', untilSucceeded: true })
-      run(): string {
-        return 'ran'
-      }
-    }
+    const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', untilSucceeded: true })
+    const Base = jobClass([Cron(NEW_YEAR), locked], () => 'ran')
     class Heir extends Base {
-      override run(): string {
+      override run(): unknown {
         return super.run()
       }
     }
