@@ -6,6 +6,7 @@ import { afterFile } from '../after-test'
 import { describeBackends } from '../backends'
 import { guardCases, guardSteps, type GuardedClient } from '../conformance/guard-cases'
 import { itIf } from '../it-if'
+import { lockError } from '../lock-error'
 import { NESTED_TRANSACTIONS, thrown } from './adapters'
 import { prismaBackends, type TestClient } from './clients'
 import { openPrisma } from './lock-table'
@@ -87,13 +88,16 @@ describeBackends(backends)('guard on $name by $adapter', (backend) => {
     },
   )
 
-  it('refuses to work without a transaction', async () => {
+  it('refuses to work without a transaction, and in one that commits each statement', async () => {
     const lock = await client.createProvider().lock({ name: 'outside', lockAtMostFor: '1m' })
     // @ts-expect-error nothing would be guarded outside of a transaction
     await expect(guard(prisma, lock)).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
     const extended = prisma.$extends({ client: { $nothing: 1 } })
     // @ts-expect-error nor with an extended client
     await expect(guard(extended, lock)).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
+    const adapter = { adapterName: '@prisma/adapter-d1-http' }
+    const onD1 = { $queryRawUnsafe: prisma.$queryRawUnsafe, _engineConfig: { adapter } }
+    await expect(guard(onD1 as never, lock)).rejects.toEqual(lockError('INVALID_CLIENT', 'Cloudflare D1'))
     await lock?.unlock()
   })
 })
