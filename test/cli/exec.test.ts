@@ -163,7 +163,8 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(stderr).toMatch(
       /^shedlock-orm: table .*\nshedlock-orm: Lock 'job': running for .* \(\S+\) – .* was skipped/,
     )
-    expect((await run(...LOCK, '--skipped-exit-code', '0', ...node(''))).status).toBe(0)
+    for (const code of [0, 255])
+      expect((await run(...LOCK, '--skipped-exit-code', `${code}`, ...node(''))).status).toBe(code)
     expect(await run(...LOCK, '--quiet', ...node(''))).toEqual({ status: 75, stdout: '', stderr: '' })
     // Errors are printed.
     const failed = await run(...LOCK, '--quiet', '--table-name', 'other', ...node(''))
