@@ -90,7 +90,8 @@ describe('an owner, whatever lockedBy is,', () => {
     })
     expect(describeFailure(refused, false)).toBe('ECONNREFUSED')
     expect(describeFailure(refused, true)).toBe('ECONNREFUSED: connect ECONNREFUSED 10.0.0.1:25')
-    expect(describeFailure(new RangeError('x'), false)).toBe('RangeError')
+    class BusinessError extends Error {}
+    expect(describeFailure(new BusinessError('x'), false)).toBe('BusinessError')
     expect(describeFailure('text', true)).toBe('_OTHER')
     const named = ['password', 'dbPwd', 'access_token', 'clientSecret', 'API_KEY'].map(
       (name) => `${name}=hunter2`,
