@@ -1,5 +1,4 @@
 /** What the other folders import from the drivers. */
-export { postgresCode } from '../sql/internal'
 export type { Driver } from '../sql/internal'
 export { onBetterSqlite3, type BetterSqlite3Like, type RunAtOnce } from './better-sqlite3'
 export { drivers } from './drivers'

@@ -1,5 +1,5 @@
-import { drivers, postgresCode, sqlClient, type RunStatement } from '../drivers/internal'
-import type { SqlRow, SqlClient } from '../sql/internal'
+import { drivers, sqlClient, type RunStatement } from '../drivers/internal'
+import { postgresCode, type SqlRow, type SqlClient } from '../sql/internal'
 
 /** What this library uses of Prisma 8's client: the `db` that `postgres()` of `@prisma/orm-postgres/runtime` creates. */
 export interface Prisma8ClientLike {
