@@ -7,8 +7,8 @@ import {
   type SqlRow,
   type StatementResult,
 } from '../sql/internal'
-import { opened, type OpenConnection } from './own-connection'
-import type { RunStatement } from './sql-client'
+import { opened } from './own-connection'
+import type { DriverSession, RunStatement } from './sql-client'
 import { nameOn, type Preparation } from './statement-names'
 
 // Everything that is special about mysql2.
@@ -48,11 +48,12 @@ export interface MySqlPoolLike {
   readonly config?: { readonly connectionConfig?: object }
 }
 
-/** Opens a connection beside a pool, with the settings of that pool. */
-export function openMySqlConnection(
+/** Opens a session on a connection beside a pool, with the settings of that pool. */
+export async function openMySqlConnection(
   { Connection }: Mysql2Like,
   pool: MySqlPoolLike | undefined,
-): Promise<OpenConnection<MySqlConnectionLike>> {
+  preparation: Preparation,
+): Promise<DriverSession> {
   const settings = pool?.config?.connectionConfig
   if (!Connection?.prototype.execute || !settings)
     throw new DriverError(undefined, 'this pool is not one of mysql2', false, true)
@@ -65,11 +66,9 @@ export function openMySqlConnection(
   const connect = promisify((done: (error: Error | null) => void): void => {
     connection.connect(done)
   })
-  return opened(connection, connect, {
-    wire: connection,
-    close: () => connection.end?.(),
-    end: endMySqlConnection,
-  })
+  const close = () => connection.end?.()
+  const session = await opened(connection, connect, { wire: connection, close, end: endMySqlConnection })
+  return { ...session, run: runOnMySql.bind(undefined, connection, preparation) }
 }
 
 /** Whether this is a connection of mysql2, or of the older mysql. */

@@ -5,12 +5,8 @@ import type { SqlSession } from '../sql/internal'
 
 // What all connections have in common that are opened beside the app's pool.
 
-/** A connection, and what a session does with it besides running statements. */
-export interface OpenConnection<Connection> extends Required<
-  Pick<SqlSession, 'release' | 'end' | 'rest' | 'wake'>
-> {
-  readonly connection: Connection
-}
+/** What a session does with such a connection besides running statements. */
+type OpenConnection = Required<Pick<SqlSession, 'release' | 'end' | 'rest' | 'wake'>>
 
 interface Closing<Connection> {
   /** What has its socket, which TLS replaces. */
@@ -33,7 +29,7 @@ export async function opened<
   connection: Connection,
   connect: () => Promise<unknown>,
   { wire, close, end }: Closing<Connection>,
-): Promise<OpenConnection<Connection>> {
+): Promise<OpenConnection> {
   let isOpen = true
   const closed = (): void => {
     isOpen = false
@@ -52,7 +48,6 @@ export async function opened<
     throw error
   }
   return {
-    connection,
     release: async () => {
       wire.stream?.unref?.()
       time.after(CLOSES_WITHIN, () => wire.stream?.destroy?.(), false)

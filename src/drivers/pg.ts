@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import { time } from '../core/internal'
 import { DriverError, NOT_REPLICATED, type SqlRow } from '../sql/internal'
-import { opened, type OpenConnection } from './own-connection'
-import type { RunStatement } from './sql-client'
+import { opened } from './own-connection'
+import type { DriverSession, RunStatement } from './sql-client'
 import { nameOn, type Preparation } from './statement-names'
 
 // Everything that is special about pg.
@@ -82,10 +82,13 @@ function cancel({ connection, host, port, processID, secretKey, readyForQuery }:
 }
 
 /**
- * Opens a connection beside a pool, with the settings of that pool: passwords that are functions, TLS, sockets and hooks included.
- * pg hides the password, so its options are passed on as they are.
+ * Opens a session on a connection beside a pool, with the settings of that pool: passwords that are functions, TLS, sockets and hooks
+ * included. pg hides the password, so its options are passed on as they are.
  */
-export function openPgClient({ Client, options }: PgPoolLike): Promise<OpenConnection<PgClientLike>> {
+export async function openPgClient(
+  { Client, options }: PgPoolLike,
+  preparation: Preparation,
+): Promise<DriverSession> {
   const client = Client && new Client(options)
   if (!client || !isPgClient(client))
     throw new DriverError(undefined, 'this pool has no client of pg', false, true)
@@ -93,11 +96,9 @@ export function openPgClient({ Client, options }: PgPoolLike): Promise<OpenConne
     await client.connect?.()
     await options?.onConnect?.(client)
   }
-  return opened(client, connect, {
-    wire: client.connection ?? {},
-    close: () => client.end?.(),
-    end: endPgClient,
-  })
+  const wire = client.connection ?? {}
+  const session = await opened(client, connect, { wire, close: () => client.end?.(), end: endPgClient })
+  return { ...session, run: runOnPg.bind(undefined, client, preparation) }
 }
 
 /** Whether this is a client of pg, and not one of pg-native, or of a package that stands in for pg. */

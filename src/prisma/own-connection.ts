@@ -35,8 +35,7 @@ function pgOpener(adapter: PgAdapterLike, preparation: Preparation): DriverClien
   let pool: pg.PgPoolLike | undefined
   return async () => {
     pool ??= await pgPoolOf(adapter)
-    const { connection, ...session } = await pg.openPgClient(pool)
-    return { ...session, run: (...statement) => pg.runOnPg(connection, preparation, ...statement) }
+    return pg.openPgClient(pool, preparation)
   }
 }
 

@@ -6,7 +6,7 @@ import {
   Preparation,
   sqlClient,
   type Driver,
-  type OpenConnection,
+  type DriverSession,
   type RunStatement,
 } from '../drivers/internal'
 import {
@@ -34,7 +34,7 @@ interface DriverBelow {
   /** How locks use the driver itself. Default: TypeORM's pool, and its own `query`. */
   readonly direct?: {
     /** Opens a connection beside TypeORM's pool. @param driver TypeORM's driver */
-    readonly open: (driver: TypeOrmDriverLike) => Promise<OpenConnection<object>>
+    readonly open: (driver: TypeOrmDriverLike, preparation: Preparation) => Promise<DriverSession>
     /** Whether a connection of TypeORM is one of this driver: other packages stand in for it. */
     readonly isConnection: (connection: object) => boolean
     readonly run: (
@@ -70,7 +70,7 @@ interface TypeOrmDriverLike {
 
 const PG: DriverBelow = {
   direct: {
-    open: ({ master = {} }) => pg.openPgClient(master),
+    open: ({ master = {} }, preparation) => pg.openPgClient(master, preparation),
     isConnection: pg.isPgClient,
     run: pg.runOnPg,
   },
@@ -80,8 +80,8 @@ const PG: DriverBelow = {
 
 const MYSQL: DriverBelow = {
   direct: {
-    open: ({ mysql = {}, pool, poolCluster }) =>
-      mysql2.openMySqlConnection(mysql, pool ?? poolCluster?._nodes?.MASTER?.pool),
+    open: ({ mysql = {}, pool, poolCluster }, preparation) =>
+      mysql2.openMySqlConnection(mysql, pool ?? poolCluster?._nodes?.MASTER?.pool, preparation),
     isConnection: mysql2.isMySqlConnection,
     run: mysql2.runOnMySql,
   },
@@ -148,8 +148,8 @@ export function queryRunnerClient(
     open:
       direct &&
       (async () => {
-        const { connection, ...session } = await direct.open(driverBehind())
-        return { ...session, run: logged(dataSource, direct.run.bind(direct, connection, preparation)) }
+        const session = await direct.open(driverBehind(), preparation)
+        return { ...session, run: logged(dataSource, session.run) }
       }),
     source: () => {
       const { master, pool, poolCluster } = Object(dataSource.driver) as TypeOrmDriverLike
