@@ -96,7 +96,7 @@ describeBackends(backends)('guard on $name by $adapter', (backend) => {
     // @ts-expect-error nor with an extended client
     await expect(guard(extended, lock)).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
     const adapter = { adapterName: '@prisma/adapter-d1-http' }
-    const onD1 = { $queryRawUnsafe: prisma.$queryRawUnsafe, _engineConfig: { adapter } }
+    const onD1 = { $queryRawUnsafe: () => Promise.reject(new Error('asked')), _engineConfig: { adapter } }
     await expect(guard(onD1 as never, lock)).rejects.toEqual(lockError('INVALID_CLIENT', 'Cloudflare D1'))
     await lock?.unlock()
   })

@@ -6,6 +6,8 @@ import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { lockPage } from '../../src/web'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase, openMemory } from '../backends/open-database'
+import { startVirtualTime } from '../core/virtual-time'
+import { promiseWithResolvers } from '../promise-with-resolvers'
 import { mutedWarnings, newProvider, openPage, pageOf } from './open-page'
 
 // Of these, one does not take every text as a name. What the others do with a pause and a release is in test/sql.
@@ -366,6 +368,25 @@ describe('what the app knows of its jobs', () => {
       error: 'RangeError',
     })
     expect(rows(await html())[0]?.[2]).toMatch(/^failed after \d+m?s RangeError /)
+  })
+
+  it('answers within seconds, though a run goes on, whose row then says how it ended', async () => {
+    const work = promiseWithResolvers()
+    const { provider, post } = await openRun(() => work.promise)
+    startVirtualTime({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
+    const passTenSeconds = async () => {
+      for (let second = 0; second < 10; second++) {
+        await new Promise(setImmediate)
+        await jest.advanceTimersByTimeAsync(1_000)
+      }
+    }
+    const answers: number[] = []
+    void post(RUN, REASON).then(({ status }) => answers.push(status))
+    await passTenSeconds()
+    expect([answers, (await provider.table.find('job'))?.held]).toEqual([[303], true])
+    work.resolve()
+    await passTenSeconds()
+    expect((await provider.table.find('job'))?.lastRun?.outcome).toBe('succeeded')
   })
 
   it('says that a call reached no wrapped job', async () => {
