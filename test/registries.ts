@@ -76,7 +76,7 @@ const spelled = (name: string): string | undefined =>
 const isRun = (name: string): boolean =>
   !Object.values(dialects).some((dialect) => dialect.name === name && dialect.untried)
 
-const commandLine = filesUnder('src/cli', '.ts').map(read).join('\n')
+const testsOfCommands = filesUnder('test/cli', '.test.ts').map(read).join('\n')
 /** Whether it contains the flag of this option, and not only a longer one. */
 const hasFlag = (text: string, option: string): boolean =>
   new RegExp(`${flagOf(option)}(?![\\w-])`).test(text)
@@ -174,9 +174,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   'option of the command line': {
     members: Object.keys(OPTIONS),
     places: {
-      'a command in src/cli that takes it': (name) => commandLine.includes(`'${name}'`),
       'a page of docs, such as docs/cli.md': (name) => hasFlag(pages, name),
-      'a test that passes it, in test/cli': (name) => hasFlag(tests, name),
+      'a test in test/cli, which passes it to a command': (name) => hasFlag(testsOfCommands, name),
     },
   },
   scheduler: {
