@@ -10,8 +10,9 @@ import { existingLock, sentence, show, stateOf } from './describe-lock'
 import { commandOn, print, warn } from './output'
 
 const LOCK_NAME = 'the name of the lock'
-/** Nobody repeats the run, and `list` calls its job idle. */
+// Nobody repeats a run, and `list` calls its job idle.
 const RELEASED = 'The lock was released. If its work is not done, run it now.'
+const RESUMED = 'The pause has ended. If the job was due meanwhile, run it now.'
 
 /** Adds the commands that change a lock. Each prints first which table that is. */
 export function addOperateCommands(program: Command): void {
@@ -52,7 +53,8 @@ export function addOperateCommands(program: Command): void {
     const place = await announce(connection)
     const lock = await existingLock(provider, name)
     if (!(await provider.table.resume(name))) throw refusal(`${stateOf(lock)} – it is not paused.`)
-    show(await existingLock(provider, name), flags.json, place)
+    if (flags.json) show(await existingLock(provider, name), true, place)
+    else print(RESUMED)
   })
 
   const release = program

@@ -16,7 +16,7 @@ import { lastRun, link, lockedAt, markup, rowId, until, type Markup, type Part }
 const ACTIONS = {
   run: 'The job runs now, in this app, under its lock. If it is running elsewhere, it does not run twice.',
   pause: 'Every instance skips the job until the pause is over, Java services too.',
-  resume: 'The job runs again when it is due next.',
+  resume: 'A resume repeats no run: the job runs again when it is due next.',
   release:
     'A release stops no run, and repeats none: if this one goes on, another instance may run the job beside it.',
 } as const

@@ -34,7 +34,9 @@ describeBackends(backends)('on $name', (backend) => {
       owner: lock?.lockedBy ?? '',
       until: lock?.lockUntil.toISOString() ?? '',
     })
-    expect((await post({ action: 'resume', ...seen() })).status).toBe(303)
+    const resume = { action: 'resume', ...seen() }
+    expect(await html(`?${new URLSearchParams(resume).toString()}`)).toContain('A resume repeats no run')
+    expect((await post(resume)).status).toBe(303)
     expect(await provider.table.find(name)).toMatchObject({ held: false })
 
     await provider.lock({ name, lockAtMostFor: '1h' })
