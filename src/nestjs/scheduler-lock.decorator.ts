@@ -21,7 +21,9 @@ const DEFAULTS = Symbol.for('shedlock-orm.defaults')
 
 /**
  * Runs the method under a lock each time it is called by `@Cron`, `@Interval`, `@Timeout` or your code, and skips it if the lock is
- * refused. Decorators below it run under the lock; those above it run outside. So put it above a decorator that opens a transaction.
+ * refused. A call by hand is skipped if the last slot has run: make it through `runNow`.
+ *
+ * Decorators below it run under the lock; those above it run outside. So put it above a decorator that opens a transaction.
  *
  * The method returns a promise of its own value, or of `undefined` if it was skipped. With `onSkip: 'throw'`, a skipped call
  * rejects with a `LockError` `SKIPPED` or `SHUTDOWN`. Inside the method, `activeLock()` returns the lock with its `signal`.
