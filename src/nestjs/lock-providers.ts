@@ -162,7 +162,7 @@ export function ormClient(modules: Modules): object {
   ]
   throw configurationError(
     names.length === 0
-      ? `ShedLockModule finds no DataSource and no PrismaClient in the application – import TypeOrmModule.forRoot(…) or the module of your PrismaService, or pass a lock provider as lockProvider. ${FOR_MOCKS}`
+      ? `ShedLockModule finds no DataSource and no PrismaClient in the application – import TypeOrmModule.forRoot(…) or the module of your PrismaService, or pass a lock provider as lockProvider. If a service has its client in a property, inject the service in forRootAsync, and return { lockProvider: prismaLockProvider(service.client) }. ${FOR_MOCKS}`
       : `ShedLockModule finds several clients: ${names.join(', ')} – use forRootAsync, and inject the client that has the lock table.`,
   )
 }

@@ -186,7 +186,7 @@ describe('The module finds the client of its locks', () => {
 describe('The application does not start', () => {
   test('without a client', async () => {
     await expect(start({}, { lockProvider: typeOrmLockProvider })).rejects.toThrow(
-      /finds no DataSource and no PrismaClient.*mock.*override SHED_LOCK_OPTIONS/,
+      /finds no DataSource and no PrismaClient.*property.*inject.*forRootAsync.*mock.*override SHED_LOCK_OPTIONS/,
     )
   })
 
