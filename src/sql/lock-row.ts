@@ -255,13 +255,8 @@ export class LockRow implements Acquisition {
     const left = Math.floor(this.lease.left())
     // `lockAtLeastFor` began a little later than the lease, so it may outlast it.
     const unexpired = keepFor > 0 ? Math.max(left - keepFor, 0) : left
-    return attempt.changes(statement, {
-      name,
-      lockedBy: owner,
-      unlockedBy: endedOwner(owner, run),
-      keepFor,
-      unexpired,
-    })
+    const unlockedBy = endedOwner(owner, run)
+    return attempt.changes(statement, { name, lockedBy: owner, unlockedBy, keepFor, unexpired })
   }
 
   /** Leaves the row to be released in the background. @param longest how long the row may be held */
