@@ -23,7 +23,7 @@ export function isNotSynced({ pieces }: Sql): boolean {
  * order in which they are tried, are the database's own.
  */
 export function modelDialect(shape: Shape): Dialect & Behaviour {
-  const { upperCaseNames, ...dialect } = dialects[shape]
+  const { upperCaseNames, joined, ...dialect } = dialects[shape]
   const { engineOf, isInTransaction, failsInTransaction, lockedByOthers, ...table } = dialect.table
   const { sqlite } = dialects
   delete dialect.hex
