@@ -60,10 +60,12 @@ export class Project {
     return name in this.declared
   }
 
-  /** Itself, and the packages in its folder. */
+  /** Itself, and then all others of its workspace, or without one of its folder. */
   members(): readonly Project[] {
-    const manifests = this.files('.json').filter((file) => file.endsWith('/package.json'))
-    return [this, ...manifests.map((file) => new Project(join(this.root, dirname(file))))]
+    const top = this.workspace ?? this
+    const manifests = top.files('.json').filter((file) => file.endsWith('/package.json'))
+    const folders = [top.root, ...manifests.map((file) => join(top.root, dirname(file)))]
+    return [this, ...folders.filter((folder) => folder !== this.root).map((folder) => new Project(folder))]
   }
 
   /** The installed version of a package, or the one that package.json asks for; empty if neither is known. */
@@ -150,8 +152,12 @@ export class Project {
     return relative(this.root, path).replaceAll('\\', '/') || '.'
   }
 
-  /** The command of its package manager that adds a package: of the nearest folder, up to its workspace, that shows one. */
-  adds(): string {
+  /**
+   * The command that adds those of these packages that no package.json names; empty if there are none. The package manager is that of
+   * the nearest folder, up to its workspace, that shows one.
+   */
+  adds(packages: readonly string[], option = ''): string {
+    const missing = packages.filter((name) => !this.has(name.split('@')[0] ?? ''))
     const locks = {
       'package-lock.json': 'npm',
       'pnpm-lock.yaml': 'pnpm',
@@ -167,7 +173,8 @@ export class Project {
     // Without a flag, pnpm and the first Yarn do not add to the root of a workspace.
     const isFirst = this.manifest.workspaces !== undefined && this.read('yarn.lock').includes('lockfile v1')
     const flag = this.exists('pnpm-workspace.yaml') ? ' -w' : isFirst ? ' -W' : ''
-    return manager === 'npm' ? 'npm install' : `${manager} add${flag}`
+    const command = manager === 'npm' ? 'npm install' : `${manager} add${flag}`
+    return missing.length === 0 ? '' : `${command}${option} ${missing.join(' ')}`
   }
 
   /** Formats text with its Prettier, if it has one. */

@@ -44,11 +44,11 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const project = new Project()
   const task = { project, names: lockTableOptions(flags), wanted: flags.migrations ?? [] }
   // The schema, the client and the jobs may be in several packages of a workspace.
-  const members = [project, ...(project.workspace ?? project).members()]
+  const members = project.members()
   const plan = await ormOf(project, members, orm).plan(task)
-  const withJobs = new Map(members.filter(hasJobs).map((member) => [project.short(member.root), member]))
-  const [[folder, member] = ['.', project], ...more] = withJobs
-  const [scheduler, [what, code], needs = 'shedlock-orm'] = usage({ ...task, project: member }, plan)
+  const [member = project, ...more] = members.filter(hasJobs)
+  const [scheduler, [what, code], ...needs] = usage({ ...task, project: member }, plan)
+  const folder = project.short(member.root)
   const where = folder === '.' ? '' : `, in ${folder}`
   warn(`found ${[...plan.found, scheduler].map((each) => each.trim()).join(', ')}${where}`)
   for (const [name, range] of Object.entries(PEERS)) {
@@ -65,15 +65,15 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
     warn(`${file} may be generated, because git ignores it or it says so: then its source needs the same`)
   for (const file of plan.others ?? [])
     warn(`${file} is left as it is: name its migrations with --migrations if jobs use its database`)
-  if (more.length > 0) warn(`there may be jobs in ${more.map(([each]) => each).join(', ')}, too`)
-  const isMissing = (name: string): boolean => !member.has(name.split('@')[0] ?? '')
-  const packages = [...new Set(['shedlock-orm', needs])].filter(isMissing).join(' ')
-  const add = packages && `${member.adds()} ${packages}`
-  const at = withJobs.size === 0 && members.length > 1 ? ', and add shedlock-orm to its package' : where
+  if (more.length > 0)
+    warn(`there may be jobs in ${more.map(({ root }) => project.short(root)).join(', ')}, too`)
+  const add = member.adds(['shedlock-orm', ...needs])
   // The command runs here, too.
-  const here = where === '' || project.has('shedlock-orm') ? '' : `${project.adds()} shedlock-orm\n`
+  const adds = where === '' ? [add] : [project.adds(['shedlock-orm']), add && `(cd ${folder} && ${add})`]
+  const install = adds.filter(Boolean).join('\n')
+  const at = !hasJobs(member) && members.length > 1 ? ', and add shedlock-orm to its package' : where
   const steps: readonly Step[] = [
-    ...(add === '' ? [] : [['Install:', where === '' ? add : `${here}(cd ${folder} && ${add})`] as const]),
+    ...(install === '' ? [] : [['Install:', install] as const]),
     ...plan.steps,
     [`${what}${at}; what a job catches itself is no failure:`, code],
     check(project, plan),
@@ -121,18 +121,15 @@ function perform({ file, text, appends }: Write, isDry = false): void {
 
 function check(project: Project, { dataSource = '', missingDriver, variable = 'DATABASE_URL' }: Plan): Step {
   const file = usualFileWith([variable])
-  const [compiler = ''] = compilersFor(project, join(project.root, dataSource))
-  const tsconfig = compiler.startsWith('ts-node')
-    ? project.inScripts(/ts-node.* (?:-P|--project)[ =](\S+)/)
-    : ''
-  const missing = missingDriver ?? (compiler === 'tsx' && !project.has('tsx') ? 'tsx' : '')
+  const compilers = compilersFor(project, join(project.root, dataSource)).filter((name) => name === 'tsx')
+  const install = project.adds(missingDriver === undefined ? compilers : [missingDriver], ' -D')
+  const tsconfig = dataSource && project.inScripts(/ts-node.* (?:-P|--project)[ =](\S+)/)
   const set = dataSource === '' && variable !== '' && file === undefined ? `, with ${variable} set` : ''
   const through = missingDriver && ", through a driver, because the command cannot use Prisma's engine"
-  const install = missing && `${project.adds()} -D ${missing}\n`
   const doctor = `${tsconfig && `TS_NODE_PROJECT=${tsconfig} `}npx shedlock-orm doctor${dataSource && ` -d ${dataSource}`}`
   return [
     `Check the table and the connection${set}${through ?? ''}:`,
-    `${install}${doctor}${file === undefined ? '' : ` --env ${file}`}`,
+    `${install && `${install}\n`}${doctor}${file === undefined ? '' : ` --env ${file}`}`,
   ]
 }
 

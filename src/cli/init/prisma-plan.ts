@@ -30,10 +30,10 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
   const [first] = chosen
   if (!first) throw wrongUsage(whyNone(project, all, wanted))
   const isUsual = ({ path }: PrismaSchema): boolean => finds && path === main?.path
-  const members = isUsual(first) ? [] : project.members().slice(1)
-  const owner = members.find(({ root }) => first.path.startsWith(`${root}/`))
+  const inside = project.members().filter(({ root }) => root.startsWith(`${project.root}/`))
+  const owner = inside.find(({ root }) => first.path.startsWith(`${root}/`))
   // It may configure where its migrations are.
-  if (owner?.declares('prisma') === true)
+  if (owner?.declares('prisma') === true && !isUsual(first))
     throw wrongUsage(
       `The Prisma schema is that of a package – run this command there: cd ${project.short(owner.root)}`,
     )

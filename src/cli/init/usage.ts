@@ -55,7 +55,7 @@ function cronOf(member: Project): Cron | undefined {
 }
 
 /** The scheduler and its version, the lines to write, and what they import beside this package and the scheduler. */
-type Usage = readonly [scheduler: string, step: Step, needs?: string]
+type Usage = readonly [scheduler: string, step: Step, ...needs: string[]]
 
 export function usage(task: Task, plan: Plan): Usage {
   const { project } = task

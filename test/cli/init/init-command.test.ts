@@ -45,6 +45,21 @@ describe('shedlock-orm init', () => {
     const says =
       'is to run (see docs/schedulers.md#slots in the repository), and add shedlock-orm to its package;'
     expect((await init(join(folder, 'db'))).stdout).toContain(says)
+    const alone = project({ 'package.json': packageWith({ '@prisma/client': '7' }), [USUAL]: SCHEMA })
+    expect((await init(alone)).stdout).toContain(
+      'is to run (see docs/schedulers.md#slots in the repository);',
+    )
+  })
+
+  it('installs the package where the command runs, if that with the jobs has it', async () => {
+    const folder = project({
+      'package.json': JSON.stringify({ workspaces: ['*'] }),
+      'db/package.json': '{"dependencies":{"typeorm":"1"}}',
+      'jobs/package.json': packageWith({ croner: '10' }),
+    })
+    expect((await init(join(folder, 'db'))).stdout).toContain(
+      '1. Install:\n\n   npm install shedlock-orm\n\n2.',
+    )
   })
 
   it('asks to be run in the package with the ORM that this one uses', async () => {

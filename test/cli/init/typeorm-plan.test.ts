@@ -207,7 +207,9 @@ describe('shedlock-orm init with TypeORM', () => {
       [`api/migration/migrations/${OLD}-v-3-4-0.migration.ts`]: '',
       'api/migration/migration.module.ts': '',
     })
-    expect(await init(join(workspace, 'api'))).toMatchObject({ names: [], stdout })
+    const [table = ''] = stdout.split('\n\n3.')
+    const inApi = { names: [], stdout: expect.stringContaining(table) }
+    expect(await init(join(workspace, 'api'))).toMatchObject(inApi)
     expect(stdout).toContain('const migrations = [createShedLockMigration()]')
     expect(stdout).toContain('with `synchronize: true` list the entity instead')
     expect(stdout).toContain('start, or on one of them (docs/tables.md#when-every-instance-migrates).')
