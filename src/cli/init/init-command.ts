@@ -7,7 +7,7 @@ import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags } from '../optio
 import { print, warn } from '../output'
 import { Project } from '../project'
 import { writeText } from '../write-text'
-import type { Plan, Step, Task, Write } from './plan'
+import type { Plan, Step, Write } from './plan'
 import { prisma8Plan, prismaPlan } from './prisma-plan'
 import { typeOrmPlan } from './typeorm-plan'
 import { hasJobs, usage } from './usage'
@@ -16,11 +16,7 @@ const OPTIONS = ['dryRun', 'migrations', ...NAME_OPTIONS] as const
 type InitFlags = Flags<(typeof OPTIONS)[number]>
 
 /** The ORMs by the package that shows them. */
-const ORMS: readonly {
-  readonly name: string
-  readonly packages: readonly string[]
-  readonly plan: (task: Task) => Plan | Promise<Plan>
-}[] = [
+const ORMS = [
   { name: 'typeorm', packages: ['typeorm'], plan: typeOrmPlan },
   { name: 'prisma', packages: ['@prisma/client', 'prisma'], plan: prismaPlan },
   { name: 'prisma-8', packages: ['@prisma/orm-postgres'], plan: prisma8Plan },
