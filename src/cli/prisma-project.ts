@@ -39,35 +39,37 @@ export async function prismaProject(project: Project) {
   const named = config.schema ?? manifest.prisma?.schema
   if (named !== undefined && !existsSync(resolve(root, named)))
     throw wrongUsage(`The schema that this project names, ${named}, does not exist – generate or correct it.`)
-  const usual = named ?? USUAL.find((path) => readFiles(join(root, path)).some(hasDatasource))
-  const all = project.files('.prisma').map((path) => join(root, path))
+  const isSchema = (path: string): boolean => readFiles(path).some(hasDatasource)
+  const usual = named ?? USUAL.find((path) => isSchema(join(root, path)))
+  const files = project.files('.prisma').map((path) => join(root, path))
   const paths = usual === undefined ? [] : [resolve(root, usual)]
   // One of them may be a link to the other.
   const mains = paths.map((path) => realpathSync(path))
   const isPart = (path: string): boolean =>
     mains.some((main) => `${realpathSync(path)}/`.startsWith(`${main}/`))
-  const more = all.filter((path) => !isPart(path) && readFiles(path).some(hasDatasource))
+  const more = files.filter((path) => !isPart(path) && isSchema(path))
   // With other files beside it, the folder is the schema.
-  const hasParts = (path: string): boolean =>
-    all.some((other) => dirname(other) === dirname(path) && !readFiles(other).some(hasDatasource))
-  paths.push(...more.map((path) => (hasParts(path) ? dirname(path) : path)))
-  const [first, ...others] = [...new Set(paths)].map(readSchema)
+  const folders = new Set(files.filter((path) => !isSchema(path)).map(dirname))
+  paths.push(...more.map((path) => (folders.has(dirname(path)) ? dirname(path) : path)))
+  const schemas = [...new Set(paths)].map(readSchema)
+  const [first] = schemas
   // Several schemas with different models: which of them Prisma uses is unknown.
-  const isKnown = usual !== undefined || others.every(({ models }) => models === first?.models)
-  const main = first && {
-    ...first,
-    migrations: resolve(root, config.migrations?.path ?? first.migrations),
-    variable: variable ?? first.variable,
-    url: config.datasource?.url ?? first.url,
+  const isKnown = usual !== undefined || schemas.every(({ models }) => models === first?.models)
+  const main = isKnown ? first : undefined
+  if (main) {
+    main.migrations = resolve(root, config.migrations?.path ?? main.migrations)
+    main.variable = variable ?? main.variable
+    main.url = config.datasource?.url ?? main.url
   }
   return {
     /** The file in which Prisma is configured, relative to the project's folder. */
     config: file,
     /** The schema that Prisma uses; missing if that is unknown. */
-    main: isKnown ? main : undefined,
+    main,
     /** Whether Prisma finds it by itself, as only some versions find a folder. */
     isUsual: named !== undefined || usual?.endsWith('.prisma') === true,
-    others: first && !isKnown ? [first, ...others] : others,
+    /** All of them, that one first. */
+    schemas,
   }
 }
 

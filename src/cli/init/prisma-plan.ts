@@ -13,14 +13,13 @@ import type { Plan, Step, Task, Write } from './plan'
 type ChosenSchema = PrismaSchema & { readonly migrates: boolean }
 
 export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan> {
-  const { main, others, isUsual: finds } = await prismaProject(project)
-  const all = [...(main ? [main] : []), ...others]
+  const { main, schemas: all, isUsual: finds } = await prismaProject(project)
   const isWanted = ({ migrations }: PrismaSchema): boolean =>
     wanted.some((folder) => resolve(project.root, folder) === migrations)
   // The same models for other databases need the table too, and so do copies. A template has no provider.
   const isVariant = ({ models, provider }: PrismaSchema): boolean =>
     models === main?.models && models !== '' && provider !== ''
-  const schemas = wanted.length > 0 ? all.filter(isWanted) : main ? [main, ...others.filter(isVariant)] : []
+  const schemas = all.filter(wanted.length > 0 ? isWanted : (each) => each === main || isVariant(each))
   // Without a folder of migrations, an app with models pushes them, unless it names the folder. Schemas may share theirs.
   const migrates = ({ migrations, models }: PrismaSchema): boolean =>
     wanted.length > 0 || existsSync(migrations) || models === ''
