@@ -53,7 +53,7 @@ async function ofPrisma(prisma: PrismaProject, check: (name: string) => string):
   const value = process.env[variable ?? ''] ?? ''
   if (value !== '') return { url: await resolved(value, prisma), by }
   const names = [...new Set(['DATABASE_URL', variable ?? 'DATABASE_URL'])]
-  const file = usualFileWith(names)
+  const file = usualFileWith(new Project(), ...names)
   const advice = file === undefined ? '' : ` ${file} sets it: add --env ${file}.`
   throw wrongUsage(
     `No database is named – set --url, ${names.join(' or ')} in the environment or in --env, or --data-source.${advice}`,

@@ -116,7 +116,7 @@ function perform({ file, text, appends }: Write, isDry = false): void {
 }
 
 function check(project: Project, { dataSource = '', missingDriver, variable = 'DATABASE_URL' }: Plan): Step {
-  const file = usualFileWith([variable])
+  const file = usualFileWith(project, variable)
   const compilers = compilersFor(project, join(project.root, dataSource)).filter((name) => name === 'tsx')
   const install = project.adds(missingDriver === undefined ? compilers : [missingDriver], ' -D')
   const tsconfig = dataSource && project.inScripts(/ts-node.* (?:-P|--project)[ =](\S+)/)
