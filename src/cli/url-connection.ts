@@ -70,19 +70,16 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   })
   // Create the provider before connecting, because it validates the names.
   const provider = new SqlLockProvider(client, dialects[name], { schema, ...options })
-  let tls: string | undefined
   try {
     // Before the first call, which would repeat it: a wrong URL is reported at once.
-    const first = await open()
-    tls = first.tls
-    idle.push(first)
+    idle.push(await open())
   } catch (error) {
     if (error instanceof CommandError) throw error
     throw notConnected(oneLine(error), driver === sqliteDriver)
   }
   return {
     provider,
-    through: [loadDriver(driver).name, tls].filter((part) => part !== undefined).join(', '),
+    through: [loadDriver(driver).name, idle[0]?.tls].filter((part) => part !== undefined).join(', '),
     close: () => Promise.all(idle.map((connection) => connection.close())),
   }
 }
