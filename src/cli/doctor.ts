@@ -31,8 +31,7 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
   const place = describePlace(await connection.provider.table.place())
   const table = await connection.provider.table.check()
   const isMissing = table.some(({ code }) => code === 'TABLE_MISSING')
-  const { isGuess } = connection
-  const why = isGuess
+  const why = connection.isGuess
     ? ' – the DataSource has no shedLockEntity(…) of that table, which may name another one: add it, or set --schema and --table-name'
     : ''
   const findings = [
