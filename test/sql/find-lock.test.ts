@@ -59,12 +59,19 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
     },
   )
 
-  itIf(backend.dialect === 'postgres', 'SQL in the runbook')(
+  itIf(['postgres', 'mysql', 'mariadb'].includes(backend.dialect), 'SQL in the runbook')(
     'the SQL of the runbook pauses a lock that is free, and no other, and resumes it',
     async () => {
       await provider.table.create()
-      const [, pause = '', resume = ''] =
-        /```sql\n(update .*?);\n\n(update .*?);\n```/s.exec(read(RUNBOOK)) ?? []
+      const [, clock = '', hours = '', ...updates] =
+        /```sql\n-- MySQL, MariaDB: (\S+) \+ (.*?)\n(update .*?);\n\n(update .*?);\n```/s.exec(
+          read(RUNBOOK),
+        ) ?? []
+      const [pause = '', resume = ''] = updates.map((update) =>
+        backend.dialect === 'postgres'
+          ? update
+          : update.replaceAll("timezone('utc', now())", clock).replace("interval '2 hours'", hours),
+      )
       const lock = await provider.lock({ name: 'report', lockAtMostFor: '1h' })
       await dataSource.query(pause)
       expect(await provider.table.find('report')).toMatchObject({ held: true, paused: false })
