@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
@@ -70,6 +71,14 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
     await unblock()
     await executor.shutdown()
     expect(await client.table.isHeld('job')).toBe(false)
+  })
+
+  it('is no fault of the table, whose check waits for it', async () => {
+    const provider = client.createProvider()
+    expect(await provider.table.check()).toEqual([])
+    const unblock = await block(client.observer, each.blocks)
+    const [findings] = await Promise.all([provider.table.check(), sleep(300).then(unblock)])
+    expect(findings).toEqual([])
   })
 
   it('is acquired although an operator cancels a statement that waits', async () => {

@@ -71,7 +71,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const steps: readonly Step[] = [
     ...(install === '' ? [] : [['Install:', install] as const]),
     ...plan.steps,
-    [`${what}${at}; what a job catches itself is no failure:`, code],
+    [`${what}${at}; let each return or await its work, because what it catches itself is no failure:`, code],
     check(project, plan),
   ]
   for (const [index, [what, code]] of steps.entries())

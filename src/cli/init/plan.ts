@@ -39,6 +39,8 @@ export interface Plan {
     readonly imported?: string
     readonly close?: string
   }
+  /** Whether the module of Nest finds several, so that one has to be injected. */
+  readonly isOneOfSeveral?: boolean
   /** The file that the command line can load to find the database. */
   readonly dataSource?: string | undefined
   /** A driver for the command line, which Prisma's own engine is not; absent if the project has one. */

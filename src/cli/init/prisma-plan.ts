@@ -54,6 +54,7 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     provider: ['prismaLockProvider', 'prisma'],
     adapter: ownAdapter(project, first),
     client: { name: 'prisma', close: 'prisma.$disconnect()' },
+    isOneOfSeveral: all.length > schemas.length,
     missingDriver: missing.includes(undefined) ? undefined : missing[0],
     variable: first.variable ?? (first.url?.startsWith('file:') ? '' : undefined),
   }

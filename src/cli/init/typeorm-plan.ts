@@ -22,7 +22,9 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     throw wrongUsage(
       `There are migrations in ${missing.join(', ')} – name one for each database that needs the table with --migrations, which may be repeated, or the folder that contains them, for all.`,
     )
-  const isNew = folders.length === 0 && present.length === 0
+  const isListed =
+    present.length > 0 || sources.some((file) => project.read(file).includes('shedLockEntity('))
+  const isNew = folders.length === 0 && !isListed
   const inWorkspace = isNew ? foldersOf(project, project.filesOfWorkspace('.ts', '.js')) : []
   const elsewhere = inWorkspace.filter((folder) => folder.startsWith('../'))
   if (elsewhere.length > 0)
@@ -43,6 +45,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     steps: [...(isNew ? [withoutFolder(task, sources)] : []), [RUN, '']],
     provider: ['typeOrmLockProvider', 'typeorm'],
     client: { ...client, close: `${client.name}.destroy()` },
+    isOneOfSeveral: sources.flatMap((file) => project.read(file).match(MODULE) ?? []).length > 1,
     dataSource: dataSourceOf(project, made),
   }
 }
@@ -56,14 +59,14 @@ function hasOwnRunner(project: Project, sources: readonly string[]): boolean {
   return hasModule && !sources.some((file) => /\bmigrations\s*:/.test(project.read(file)))
 }
 
-/** The outermost folders with dated files; without any, those with a migration of another name. */
+/** The outermost folders with dated files that git does not ignore, as it does what is compiled; without any, those with a migration of another name. */
 function foldersOf(project: Project, sources: readonly string[]): readonly string[] {
   const dated = sources.filter((file) => DATED.test(basename(file)))
   const isMigration = (file: string): boolean =>
     /\bimplements \{?MigrationInterface\b/.test(project.read(file))
   const found = dated.length > 0 ? dated : sources.filter(isMigration)
   const folders = new Set(found.map((file) => dirname(file)))
-  return [...folders].filter((folder) => !folders.has(dirname(folder)))
+  return [...folders].filter((folder) => !folders.has(dirname(folder)) && !project.ignores(folder))
 }
 
 /** A folder that the user named; or, if there is one for each database in it, where the newest migration of each is. */
@@ -92,15 +95,17 @@ async function migrationIn({ project, names }: Task, folder: string, date: numbe
   const file = `${folder}/${date}${separator}CreateShedLock${ending}`
   const path = join(project.root, file)
   const isJavaScript = extension.endsWith('js')
-  const [byDefault = ''] = /(?<=^export) default(?= class)/m.exec(project.read(sample ?? '')) ?? []
+  const like = project.read(sample ?? '')
+  const [byDefault = ''] = /(?<=^export) default(?= class)/m.exec(like) ?? []
+  const semicolon = /;$/m.test(like) ? ';' : ''
   const [head, exported] =
     isJavaScript && isCommonJs(path)
       ? ["const { createShedLockMigration } = require('shedlock-orm/typeorm')", 'module.exports =']
       : ["import { createShedLockMigration } from 'shedlock-orm/typeorm'", `export${byDefault}`]
-  const text = `${head}
+  const text = `${head}${semicolon}
 
 ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
-  ${isJavaScript ? '' : 'override '}name = '${name}'
+  ${isJavaScript ? '' : 'override '}name = '${name}'${semicolon}
 }
 `
   return { file, text: await project.format(path, text) }
@@ -111,18 +116,20 @@ function withoutFolder({ project, names }: Task, sources: readonly string[]): St
   const [type] = types.size === 1 ? types : []
   const dialect = type && dialectOfDataSource({ type })
   // The entity needs it for a schema, and for names on MySQL.
-  const entity = literal({ ...names, ...(dialect && { dialect }) })
+  const options = { ...names, dialect: dialect ?? '<database>' }
   return [
     `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect ?? '<database>'}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`,
     `import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
 
 const migrations = [createShedLockMigration(${literal(names)})]
-const entities = [shedLockEntity(${entity})]
+const entities = [shedLockEntity(${literal(options)})]
 `,
   ]
 }
 
 const TYPE = new RegExp(`\\btype: ['"](${Object.keys(DATABASE_TYPES).join('|')})['"]`)
+
+const MODULE = /\bTypeOrmModule\.forRoot(Async)?\(/g
 
 /** A DataSource that a file makes when it is loaded, not in a function, and its name if it has one. */
 const MADE = /^(?=\w)(?!.*(?:=>|\bfunction\b))(?:.*\bconst (\w+)\b)?.*\bnew (?:\w+\.)?DataSource\(/m

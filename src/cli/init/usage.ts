@@ -97,6 +97,7 @@ function linesOf(task: Task, plan: Plan, module: string, job: string, scheduler:
 let ended: Promise<void> | undefined
 const end = async () => { // first close a server, if there is one
   ${[stop, 'await executor.shutdown()', ...(close === undefined ? [] : [`await ${close}`])].join('\n  ')}
+  // process.exit() here, if timers of yours would go on
 }
 // npm sends two signals. If you have a handler, await (ended ??= end()) in it.
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= end()))`
@@ -127,26 +128,34 @@ function importOf(project: Project, { client: { name, file, imported = `{ ${name
   return `import ${imported} from '${path}' // in ${dirname(file)}, if your app initializes it`
 }
 
+const GET_TOKEN = `import { getDataSourceToken } from '@nestjs/typeorm'
+import { DataSource } from 'typeorm'
+`
+
 function nest(task: Task, plan: Plan, version: string): Usage {
   const { project } = task
   const [name, entry] = plan.provider
   // Nest knows the DataSource only through this package.
   const isKnown = entry !== 'typeorm' || project.has('@nestjs/typeorm')
   const call = callOf(task, plan, isKnown ? 'client' : plan.client.name)
-  const several = (plan.others ?? []).length > 0
+  const several = plan.isOneOfSeveral === true && isKnown
+  const [token, type, imports] =
+    entry === 'typeorm'
+      ? ["getDataSourceToken('its name')", 'DataSource', GET_TOKEN]
+      : ['PrismaService', 'PrismaService', '']
   const lockProvider = !isKnown || several ? call : call === `${name}(client)` ? name : `(client) => ${call}`
   const options = `{ lockProvider: ${lockProvider}, cronTime: CronTime }`
   // The module finds only one client by itself.
   const module = several
     ? `forRootAsync({
-  inject: [PrismaService], // that of the table; import its module, unless it is global
-  useFactory: (client: PrismaService) => (${options}),
+  inject: [${token}], // that of the table; import its module, unless it is global
+  useFactory: (client: ${type}) => (${options}),
 })`
     : `forRoot(${options})`
   const code = `import { CronTime } from 'cron'
 import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { ${name} } from 'shedlock-orm/${entry}'
-${isKnown ? (plan.adapter ?? '') : `${importOf(project, plan)}\n`}
+${several ? imports : ''}${isKnown ? (plan.adapter ?? '') : `${importOf(project, plan)}\n`}
 // in the imports of the root module
 ShedLockModule.${module}
 

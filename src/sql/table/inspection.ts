@@ -86,6 +86,8 @@ async function refusal(
     return []
   } catch (error) {
     if (!(error instanceof DriverError) || error.code === undefined) throw error
+    // Something is in the way for a moment, so the check is repeated.
+    if (error.code in dialect.transientErrors) throw error
     const refused = `The database refuses ${what} table '${title(table.names)}': ${error.message}`
     if (!dialect.table.denied.includes(error.code)) {
       const advice =

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { project, type Texts } from '../built-cli'
@@ -227,6 +228,29 @@ describe('shedlock-orm init with TypeORM', () => {
     expect(stdout).toContain(`const entities = [shedLockEntity(${options})]`)
     const dialect = type === 'better-sqlite3' ? 'sqlite' : type
     expect(stdout).toContain(`or create the table that \`npx shedlock-orm sql ${dialect}\` prints`)
+  })
+
+  it('prints the entity with a place for a dialect that it does not know, and no step for one that is listed', async () => {
+    const source = (entities: string) => ({
+      'package.json': TYPEORM,
+      'src/data-source.ts': `new DataSource({ type: process.env.TYPE, entities: [${entities}] })`,
+    })
+    expect((await init(project(source('')))).stdout).toContain("shedLockEntity({ dialect: '<database>' })")
+    const again = await init(project(source("shedLockEntity({ dialect: 'mysql' })")))
+    expect(again.stdout).not.toContain('No folder of migrations')
+  })
+
+  it('leaves out a folder of migrations that git ignores, and ends its lines as the others do', async () => {
+    const old = 'export class Old1715028537217 {\n  up() {};\n}\n'
+    const folder = project({
+      ...{ 'package.json': TYPEORM, '.gitignore': 'lib/' },
+      'src/migrations/1715028537217-Old.ts': old,
+      'lib/migrations/1715028537217-Old.js': 'exports.Old = class {}',
+    })
+    spawnSync('git', ['init'], { cwd: folder })
+    const { names, added } = await init(folder)
+    expect(names).toEqual([expect.stringMatching(/^src\/migrations\/\d+-CreateShedLock\.ts$/)])
+    expect(Object.values(added)[0]).toMatch(/typeorm';\n[^]*name = 'CreateShedLockDATE';\n/)
   })
 
   it('refuses a database without SQL', async () => {

@@ -150,6 +150,16 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(code).toMatch(/forRootAsync\(\{\n +inject: \[PrismaService\],.*prismaLockProvider\(client\)/s)
   })
 
+  it('inject one of several DataSources into the module of Nest', async () => {
+    const named = (name: string) => `TypeOrmModule.forRoot({ type: 'mysql', name: '${name}' }),\n`
+    const dependencies = { typeorm: '1.1.1', '@nestjs/typeorm': '12', '@nestjs/schedule': '6' }
+    const code = await printed(dependencies, { 'src/app.module.ts': named('one') + named('two') })
+    expect(code).toMatch(
+      /inject: \[getDataSourceToken\(.*\(client: DataSource\).*typeOrmLockProvider\(client\)/s,
+    )
+    expect(code).toContain("import { getDataSourceToken } from '@nestjs/typeorm'")
+  })
+
   it.each([
     ['node-cron', '3.0.3', /slot: slotOf,.*job\.stop\(\)/s],
     ['croner', '9.1.0', /slot: \(job\) => slotOf\(job\)/],
