@@ -17,7 +17,7 @@ export interface LockRequest {
   readonly configuration: CheckedLockConfiguration
   readonly wait?: { readonly atMost: number; readonly interval: number } | undefined
   /** Whether to keep the lock alive, and for how long at most. */
-  readonly keepAlive?: { readonly atMost?: number | undefined } | undefined
+  readonly keepAlive?: false | { readonly atMost?: number | undefined } | undefined
   readonly signal?: AbortSignal | undefined
   readonly onSkip?: TaskConfiguration['onSkip']
 }
@@ -105,15 +105,16 @@ export function lockRequest({
     ...(slot !== undefined && { slot: untilSucceeded ? slot - (slot % RETRY_STEPS) : slot }),
     ...(untilSucceeded && { untilSucceeded: true as const }),
   }
-  // There are none, or this does not compile: an option that is left out above would be dropped silently.
-  const none: Record<string, never> = others
-  return { configuration: Object.freeze(configuration), wait, keepAlive, signal, onSkip, ...none }
+  // An option that is left out above would be dropped silently, so it does not compile.
+  others satisfies Record<string, never>
+  return { configuration: Object.freeze(configuration), wait, keepAlive, signal, onSkip }
 }
 
 export const TASK_OPTIONS = {
   ...LOCK_OPTIONS,
   onSkip: parseOnSkip,
-} satisfies OptionParsers<TaskConfiguration>
+} satisfies OptionParsers<TaskConfiguration> &
+  Readonly<Record<string, (...value: never) => boolean | number | string | object>>
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function parseTaskConfiguration(
@@ -253,8 +254,8 @@ function parseKeepAlive(
   keepAlive: NonNullable<LockConfiguration['keepAlive']>,
   option: string,
   lockName?: string,
-): { readonly atMost?: number | undefined } | undefined {
-  if (typeof keepAlive === 'boolean') return keepAlive ? {} : undefined
+): false | { readonly atMost?: number | undefined } {
+  if (typeof keepAlive === 'boolean') return keepAlive && {}
   if (typeof keepAlive !== 'object' || (keepAlive as unknown) === null)
     throw optionError(option, "true, false, or an object such as { atMost: '2h' }", lockName)
   const what = optionOf(option, lockName)

@@ -2,7 +2,8 @@ import { configurationError, optionOf, type LockError } from './errors'
 
 /**
  * Parses one option: returns its value in the form that the code uses, such as a duration in milliseconds. An option of a lock must
- * accept that form too, because `wrap` and `@SchedulerLock` pass it to the executor, which parses it again.
+ * accept that form too, because `wrap` and `@SchedulerLock` pass it to the executor, which parses it again. That form is never
+ * `undefined`, which would count as absent there: a default would replace what was set.
  *
  * @param option its name, for the error
  * @param lockName the lock that the option belongs to, if any, for the error

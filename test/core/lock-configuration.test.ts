@@ -18,7 +18,7 @@ describe('a lock configuration', () => {
     expect(how).toEqual({ wait: { atMost: 1_000, interval: 500 }, keepAlive: {} })
     expect(parseLockConfiguration({ ...valid, wait: { atMost: 1 }, keepAlive: false })).toMatchObject({
       wait: { atMost: 1, interval: 500 },
-      keepAlive: undefined,
+      keepAlive: false,
     })
   })
 
