@@ -103,11 +103,11 @@ export class LockingTaskExecutor {
   constructor(provider: LockProvider, options: LockingTaskExecutorOptions = {}) {
     this.#provider = parseProvider(provider)
     const parsed = parseOptions(options, EXECUTOR_OPTIONS, 'executor options')
-    this.#listeners = parsed.listeners ?? []
-    this.#defaults = {
-      lockAtMostFor: parsed.defaultLockAtMostFor,
-      lockAtLeastFor: parsed.defaultLockAtLeastFor,
-    }
+    const { listeners = [], defaultLockAtMostFor, defaultLockAtLeastFor, ...others } = parsed
+    // As in `lockRequest`, an option that is left out above does not compile.
+    others satisfies Record<string, never>
+    this.#listeners = listeners
+    this.#defaults = { lockAtMostFor: defaultLockAtMostFor, lockAtLeastFor: defaultLockAtLeastFor }
   }
 
   /**
