@@ -61,7 +61,7 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   readonly allowInMemory?: boolean | undefined
 }
 
-const OPTIONS = {
+export const MODULE_OPTIONS = {
   ...EXECUTOR_OPTIONS,
   lockProvider: parseLockProvider,
   lockProviders: (lockProviders: Readonly<Record<string, LockProvider>>, option: string) => {
@@ -84,7 +84,7 @@ const OPTIONS = {
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkModuleOptions(options: ShedLockModuleOptions): void {
-  const { lockProvider } = parseOptions(options, OPTIONS, 'ShedLockModule options')
+  const { lockProvider } = parseOptions(options, MODULE_OPTIONS, 'ShedLockModule options')
   if (lockProvider === undefined) parseLockProvider(lockProvider)
 }
 
