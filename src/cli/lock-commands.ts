@@ -10,6 +10,10 @@ import { COMMAND, print, printJson } from './output'
 const NONE =
   'There are no locks: the first run of a job creates its lock. If jobs have run already, check whether they use this table.'
 
+// `list` may say that one of them needs you.
+const NONE_IS_LATE =
+  'None of these jobs is stuck or late. With --must-have-succeeded, check also finds those that died or failed.'
+
 /** Below the list, which cannot know it. */
 const LIMITS = `${COMMAND} check <name>=25h finds a job that no longer runs.`
 
@@ -50,7 +54,8 @@ export function addLockCommands(program: Command): void {
     const { mustHaveSucceeded, runningAtMost, json } = flags
     const jobs = await provider.table.overdue(limits, { mustHaveSucceeded, runningAtMost })
     if (json) printJson(jobs.map(forJson))
-    else print(jobs.length === 0 ? 'No job needs you.' : withAdvice(jobs))
+    else if (jobs.length > 0) print(withAdvice(jobs))
+    else print(mustHaveSucceeded ? 'None of these jobs needs you.' : NONE_IS_LATE)
     if (jobs.length > 0) process.exitCode = ExitCode.no
   })
 }

@@ -5,6 +5,8 @@ import { FULL, runCli } from './built-cli'
 import { openCli } from './open-cli'
 
 const backends = availableBackends().filter(({ name }) => name === 'sqlite')
+const IN_TIME =
+  'None of these jobs is stuck or late. With --must-have-succeeded, check also finds those that died or failed.\n'
 const SLOT = ['--slot', '2026-11-21T10:00:00Z']
 
 // Which state a job has is the same for the page: test/sql/job-state.test.ts.
@@ -14,7 +16,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     const lock = await provider.lock({ name: 'a=b', lockAtMostFor: '1m', slot: Date.now() - 7_200_000 })
     await lock?.unlock()
     const inTime = await run('check', 'a=b=3h')
-    expect(inTime).toEqual({ status: 0, stdout: 'No job needs you.\n', stderr: '' })
+    expect(inTime).toEqual({ status: 0, stdout: IN_TIME, stderr: '' })
     const { status, stdout } = await run('check', 'a=b=1h', 'never=25h')
     expect(status).toBe(1)
     expect(stdout).toMatch(
@@ -36,7 +38,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     }
     await end('succeeded')
     expect((await run('list')).stdout).toMatch(/^job +idle, succeeded \d+m?s ago \(host-1\/42\)$/m)
-    expect(await run(...limits)).toMatchObject({ status: 0, stdout: 'No job needs you.\n' })
+    expect(await run(...limits)).toMatchObject({ status: 0, stdout: 'None of these jobs needs you.\n' })
     await end('failed')
     expect((await run('list', 'job')).stdout).toMatch(
       /^state +failed, \d+m?s ago\nnext .*\nnever .*\ntook +\d+m?s$/m,
@@ -47,7 +49,8 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
         /^job +failed, \d+m?s ago \(host-1\/42\)\n\nfailed +Read the error in its owner's log, /,
       ),
     })
-    expect((await run('check', 'job=1h')).status).toBe(0)
+    // `list` says that it needs you.
+    expect(await run('check', 'job=1h')).toMatchObject({ status: 0, stdout: IN_TIME })
     await provider.lock({ name: 'job', lockAtMostFor: '1m' })
     expect((await run('list', 'job')).stdout).toMatch(/^state +running, for \d+m?s of 1m$/m)
     expect(await run(...limits)).toMatchObject({
