@@ -71,6 +71,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
 
   /** Gives the executors to all instances. Runs before all other hooks, in which locked methods may already be called. */
   bind(): void {
+    this.#refuseSecondModule()
     for (const { instance } of instancesOf(this.modules))
       unlessUnresolved(instance, () => {
         bindExecutors(instance, this.executors)
@@ -79,7 +80,6 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
 
   /** Runs when all instances exist but no scheduler has started: `@nestjs/schedule` starts in `onApplicationBootstrap`. */
   onModuleInit(): void {
-    this.#refuseSecondModule()
     this.#places = placesOf(this.providers, this.options.allowInMemory)
     if ([...this.modules.values()].length === 0)
       this.#logger.warn(
@@ -233,7 +233,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     const all = [...this.modules.values()].filter(({ providers }) => providers.has(this.constructor))
     if (all.length > 1)
       throw configurationError(
-        'ShedLockModule is imported with several configurations – import it once, and add further lock providers to lockProviders.',
+        'ShedLockModule is imported from several calls of forRoot – call it once, in the root module, and add further lock providers to lockProviders.',
       )
   }
 }

@@ -259,11 +259,13 @@ describe('what can never work is refused', () => {
     await expect(startWith({ lockProvider }, Jobs)).rejects.toThrow(refused(message))
   })
 
-  test('when the application starts: the module with two configurations', async () => {
+  test('when the application starts: the module from two calls of forRoot', async () => {
     const imports = [{ lockProvider }, { lockProvider, defaultLockAtMostFor: '1m' }].map((options) =>
       ShedLockModule.forRoot(options),
     )
-    await expect(startApplication({ imports })).rejects.toThrow(refused('several configurations'))
+    const Jobs = jobClass([SchedulerLock({ name: 'job' })], () => undefined)
+    const started = startApplication({ imports, providers: [Jobs] })
+    await expect(started).rejects.toThrow(refused('is imported from several calls of forRoot'))
   })
 
   test('when the module is configured: no lock provider', () => {
