@@ -69,9 +69,13 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     moveOutermost(modules)
   }
 
-  /** Gives the executors to all instances. Runs before all other hooks, in which locked methods may already be called. */
+  /** Refuses a second module, then gives the executors to all instances. Runs before all other hooks, in which locked methods may already be called. */
   bind(): void {
-    this.#refuseSecondModule()
+    const all = [...this.modules.values()].filter(({ providers }) => providers.has(this.constructor))
+    if (all.length > 1)
+      throw configurationError(
+        'ShedLockModule is imported from several calls of forRoot – call it once, in the root module, and add further lock providers to lockProviders.',
+      )
     for (const { instance } of instancesOf(this.modules))
       unlessUnresolved(instance, () => {
         bindExecutors(instance, this.executors)
@@ -227,14 +231,6 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
         this.#logger.warn(
           `${method} has @${decorator} without @SchedulerLock: every instance runs it – add @SchedulerLock, or list the method in warnOfUnlockedCrons.except`,
         )
-  }
-
-  #refuseSecondModule(): void {
-    const all = [...this.modules.values()].filter(({ providers }) => providers.has(this.constructor))
-    if (all.length > 1)
-      throw configurationError(
-        'ShedLockModule is imported from several calls of forRoot – call it once, in the root module, and add further lock providers to lockProviders.',
-      )
   }
 }
 
