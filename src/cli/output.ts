@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { LockError } from '../core/internal'
-import { printable } from '../sql/internal'
+import { printable, type LockTableOptions } from '../sql/internal'
 import { CommandError, scrub } from './command-error'
 import { terminalWidth, wrap } from './layout'
 import { flagOf } from './options'
@@ -11,6 +11,13 @@ export const COMMAND = 'shedlock-orm'
 /** Quotes a word, if a shell would read it as anything else. */
 export function quoted(word: string): string {
   return /^[\w.:/@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** The flags for the table and its columns, to be added to a command. */
+export function nameFlags({ columnNames = {}, ...others }: LockTableOptions): string {
+  const columns = Object.entries(columnNames).map((pair) => ['columnNames', pair.join('=')])
+  const values = [...Object.entries(others), ...columns]
+  return values.map(([option, value = '']) => ` ${flagOf(option)} ${quoted(value)}`).join('')
 }
 
 /** A command for a lock, to be typed in a shell. */

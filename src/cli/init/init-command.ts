@@ -4,10 +4,10 @@ import { wrongUsage } from '../command-error'
 import { usualFileWith } from '../environment'
 import { compilersFor } from '../module-file'
 import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags } from '../options'
-import { print, warn } from '../output'
+import { nameFlags, print, warn } from '../output'
 import { Project } from '../project'
 import { writeText } from '../write-text'
-import type { Plan, Step, Write } from './plan'
+import type { Plan, Step, Task, Write } from './plan'
 import { prisma8Plan, prismaPlan } from './prisma-plan'
 import { typeOrmPlan } from './typeorm-plan'
 import { hasJobs, usage } from './usage'
@@ -72,7 +72,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
     ...(install === '' ? [] : [['Install:', install] as const]),
     ...plan.steps,
     [`${what}${at}; let each return or await its work, because what it catches itself is no failure:`, code],
-    check(project, plan),
+    check(task, plan),
   ]
   for (const [index, [what, code]] of steps.entries())
     print(`${index === 0 ? '' : '\n'}${index + 1}. ${what}${code && `\n\n${indented(code, 3)}`}`)
@@ -115,7 +115,8 @@ function perform({ file, text, appends }: Write, isDry = false): void {
   if (!isDry) warn(done)
 }
 
-function check(project: Project, { dataSource = '', missingDriver, variable = 'DATABASE_URL' }: Plan): Step {
+function check({ project, names }: Task, plan: Plan): Step {
+  const { dataSource = '', missingDriver, variable = 'DATABASE_URL' } = plan
   const file = usualFileWith(project, variable)
   const compilers = compilersFor(project, join(project.root, dataSource)).filter((name) => name === 'tsx')
   const install = project.adds(missingDriver === undefined ? compilers : [missingDriver], ' -D')
@@ -125,7 +126,7 @@ function check(project: Project, { dataSource = '', missingDriver, variable = 'D
   const doctor = `${tsconfig && `TS_NODE_PROJECT=${tsconfig} `}npx shedlock-orm doctor${dataSource && ` -d ${dataSource}`}`
   return [
     `Check the table and the connection${set}${through ?? ''}:`,
-    `${install && `${install}\n`}${doctor}${file === undefined ? '' : ` --env ${file}`}`,
+    `${install && `${install}\n`}${doctor}${file === undefined ? '' : ` --env ${file}`}${nameFlags(names)}`,
   ]
 }
 

@@ -4,6 +4,7 @@ import { prismaMigration, prismaModel, type PrismaProvider } from '../../prisma/
 import { prismaContract } from '../../prisma-8/internal'
 import type { LockTableOptions } from '../../sql/internal'
 import { wrongUsage } from '../command-error'
+import { nameFlags } from '../output'
 import { createsTable, hasModel, migrationsIn, prismaProject, type PrismaSchema } from '../prisma-project'
 import type { Project } from '../project'
 import { missingDriver } from '../url-connection'
@@ -112,7 +113,7 @@ function schemaPlan(project: Project, schema: ChosenSchema, names: LockTableOpti
   const models = files.filter(({ text }) => hasModel(text, names)).map((file) => project.short(file.path))
   const existing = migrates ? migrationsIn(project, migrations) : []
   const creating = existing.filter(({ text }) => createsTable(text, names))
-  if (models.length === 0) checkSchema(project, schema, names.schema)
+  if (models.length === 0) checkSchema(project, schema, names)
   const provider = schema.provider as PrismaProvider
   const model = prismaModel(provider, names)
   const file = project.short(isFolder ? join(path, 'shedlock.prisma') : path)
@@ -127,12 +128,14 @@ function schemaPlan(project: Project, schema: ChosenSchema, names: LockTableOpti
 }
 
 /** Refuses a model with which Prisma would refuse the schema. */
-function checkSchema(project: Project, { path, files, schemas, provider }: PrismaSchema, schema = ''): void {
+function checkSchema(project: Project, found: PrismaSchema, names: LockTableOptions): void {
+  const { path, files, schemas, provider } = found
+  const { schema = '' } = names
   const short = project.short(path)
   if (provider === '') throw wrongUsage(`The datasource of ${short} names no database that is known.`)
   if (files.some(({ text }) => /^\s*(model|enum|type|view)\s+ShedLock\b/m.test(text)))
     throw wrongUsage(
-      `${short} has a ShedLock of another table – create this table without a model: npx shedlock-orm sql ${provider}`,
+      `${short} has a ShedLock of another table – create this table without a model: npx shedlock-orm sql ${provider}${nameFlags(names)}`,
     )
   if (schema === '' && schemas.length > 0)
     throw wrongUsage(

@@ -1,6 +1,7 @@
 import { basename, dirname, extname, join } from 'node:path'
 import { DATABASE_TYPES, dialectOfDataSource } from '../../typeorm/internal'
 import { wrongUsage } from '../command-error'
+import { nameFlags } from '../output'
 import { isCommonJs, Project } from '../project'
 import { literal, type Plan, type Step, type Task, type Write } from './plan'
 
@@ -118,7 +119,7 @@ function withoutFolder({ project, names }: Task, sources: readonly string[]): St
   // The entity needs it for a schema, and for names on MySQL.
   const options = { ...names, dialect: dialect ?? '<database>' }
   return [
-    `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect ?? '<database>'}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`,
+    `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect ?? '<database>'}${nameFlags(names)}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`,
     `import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
 
 const migrations = [createShedLockMigration(${literal(names)})]

@@ -151,6 +151,16 @@ describe('shedlock-orm init', () => {
     expect(stdout).toContain(`npm install cron@${dependencies['cron']}\n`)
   })
 
+  it('prints commands for the table of these names', async () => {
+    const columns = ['name=job name', 'lockUntil=until'].flatMap((each) => ['--column-names', each])
+    const names = ['--schema', 'ops', '--table-name', 'locks', ...columns]
+    const { stdout } = await init(project({ 'package.json': TYPEORM }), ...names)
+    const flags =
+      "--schema ops --table-name locks --column-names 'name=job name' --column-names lockUntil=until"
+    expect(stdout).toContain(`shedlock-orm sql <database> ${flags}\``)
+    expect(stdout).toContain(`shedlock-orm doctor ${flags}\n`)
+  })
+
   it('prints how to install a driver for the command line, if Prisma has none', async () => {
     const files = { 'package.json': packageWith({ '@prisma/client': '6.9.0' }), [USUAL]: SCHEMA }
     const install = 'npm install -D pg\n   npx shedlock-orm doctor\n'

@@ -321,7 +321,7 @@ export default defineConfig({
       'whose ShedLock is of another table',
       { [USUAL]: `${SCHEMA}${MODEL}` },
       ['--table-name', 'second'],
-      /has a ShedLock of another table – .* sql postgresql/,
+      /has a ShedLock of another table – .* sql postgresql --table-name second/,
     ],
     [
       'whose migrations are in another folder than the one that is named',

@@ -227,7 +227,8 @@ describe('shedlock-orm init with TypeORM', () => {
     const { stdout } = await init(folder, ...args)
     expect(stdout).toContain(`const entities = [shedLockEntity(${options})]`)
     const dialect = type === 'better-sqlite3' ? 'sqlite' : type
-    expect(stdout).toContain(`or create the table that \`npx shedlock-orm sql ${dialect}\` prints`)
+    const sql = ['npx shedlock-orm sql', dialect, ...args].join(' ')
+    expect(stdout).toContain(`or create the table that \`${sql}\` prints`)
   })
 
   it('prints the entity with a place for a dialect that it does not know, and no step for one that is listed', async () => {
