@@ -179,9 +179,7 @@ export class Deadline {
   async wait<T>(work: Promise<T>, late: () => Error, reserved = 0, keepsAlive = true): Promise<T> {
     const left = this.takeLeft()
     const kept = Math.min(reserved, left)
-    const givenUp = this.givenUp?.then(() => {
-      throw late()
-    })
+    const givenUp = this.givenUp?.then(() => Promise.reject(late()))
     const waited = givenUp ? Promise.race([work, givenUp]) : work
     try {
       return await inTime(waited, left - kept, late, keepsAlive)

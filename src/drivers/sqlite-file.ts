@@ -9,12 +9,18 @@ import type { DriverSession, RunStatement } from './sql-client'
  */
 export async function openSqliteFile(
   path: string,
-  open: () => Promise<{ readonly run: RunStatement; readonly close: () => unknown }>,
+  open: () => Promise<{
+    readonly run: RunStatement
+    readonly close: () => unknown
+    /** Default: as long as the file is the same. */
+    readonly isUsable?: () => boolean
+  }>,
 ): Promise<DriverSession> {
   const file = fileAt(path)
   if (!file) throw new DriverError(undefined, `there is no file ${path}`, false)
-  const { run, close } = await open()
-  return { run, release: close, end: close, wake: () => Promise.resolve(fileAt(path) === file) }
+  const { run, close, isUsable = () => true } = await open()
+  const wake = () => Promise.resolve(isUsable() && fileAt(path) === file)
+  return { run, release: close, end: close, wake }
 }
 
 /** Identifies the file at a path, if there is one. While it is open, no other file gets its number, even if it has been deleted. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { LONGEST_TIMEOUT } from '../core/internal'
 import { openSqliteFile, type Driver, type DriverSession, type RunStatement } from '../drivers/internal'
 import {
@@ -9,11 +10,19 @@ import {
 } from './prisma-client'
 import { runRaw } from './prisma-driver'
 
+/** With these adapters there is no transaction of the app that a raw call could join. */
+const RUNS_ALONE = /^@prisma\/adapter-(d1|d1-http)$/
+
 /**
- * With these adapters a raw call never joins a transaction of the app: libsql makes it wait until none is open, and has none in
- * memory; D1 has no transactions.
+ * With this one, a raw call waits until no transaction is open. But it never ends a statement that found the file busy, and until that
+ * is collected as garbage, its connection commits nothing, although each statement succeeds. So after an error, no statement uses a connection again.
  */
-const RUNS_ALONE = /^@prisma\/adapter-(libsql|d1|d1-http)$/
+const LIBSQL = '@prisma/adapter-libsql'
+
+/** Whether a database of libsql is a file that is written here: a server's is not, and a replica's writes go to its server. */
+function isWrittenHere(path: string): boolean {
+  return existsSync(path) && !['-info', '-client_wal_index'].some((suffix) => existsSync(path + suffix))
+}
 
 /**
  * Keeps lock statements out of the app's transactions on SQLite. Adapters have a single connection to it, so with better-sqlite3 a raw
@@ -30,24 +39,33 @@ export function sqliteOpener(
 ): (() => Promise<DriverSession>) | undefined {
   if (hasOwnEngine(client) || RUNS_ALONE.test(adapter?.adapterName ?? '')) return undefined
   const runInTurn: RunStatement = (...statement) => inTurn(client, (raw) => runRaw(raw, ...statement))
+  const isLibsql = adapter?.adapterName === LIBSQL
   let file: string | undefined
   return async () => {
-    const path = (file ??= await fileOf(client))
+    // A server of libsql may refuse to tell its file.
+    const found = file ?? (await fileOf(client).catch((error: unknown) => error))
+    if (typeof found === 'string') file = found
+    else if (!isLibsql) throw found
+    const path = file ?? ''
     const connect = adapter?.connect?.bind(adapter)
+    if (isLibsql && !isWrittenHere(path)) return { run: (...statement) => runRaw(client, ...statement) }
     if (path === '' || !connect) return { run: runInTurn }
     return openSqliteFile(path, async () => {
       const connection = await connect()
       const second = rawClientOf(connection)
+      let isUsable = true
       // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop.
       await second.$queryRawUnsafe('pragma busy_timeout = 0')
       const run: RunStatement = (...statement) =>
         runRaw(second, ...statement).catch((error: unknown) => {
-          if (!errorCode(error as object)?.startsWith('SQLITE_BUSY')) throw error
+          isUsable = !isLibsql
+          if (isLibsql || !errorCode(error as object)?.startsWith('SQLITE_BUSY')) throw error
           // While the app's transactions queue up, the file is free for less than a tick, so polling could wait forever.
           return inTurn(client, () => runRaw(second, ...statement))
         })
       const isSameFile = (await fileOf(second)) === path
-      return { run: isSameFile ? run : runInTurn, close: () => connection.dispose() }
+      const close = () => connection.dispose()
+      return { run: isSameFile ? run : runInTurn, close, isUsable: () => isUsable }
     })
   }
 }

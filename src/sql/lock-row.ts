@@ -145,6 +145,7 @@ export class LockRow implements Acquisition {
     outcome: Parameters<Acquisition['unlock']>[0] | 'unlocked' = 'unlocked',
     why?: unknown,
   ): Promise<void> {
+    const { name, table } = this
     const ended = time.now()
     const thrown = why === undefined ? undefined : describeFailure(why, this.recordMessages)
     const error = thrown ?? (this.lease.remaining() > 0 ? undefined : LOST)
@@ -160,17 +161,13 @@ export class LockRow implements Acquisition {
       return this.#checked(attempt, await this.#release(attempt, run))
     }
     try {
-      await this.table.call({
-        lockName: this.name,
-        precedence: 'release',
-        isRepeatable: () => true,
-        attempt: release,
-      })
+      const isRepeatable = () => true
+      await table.call({ lockName: name, precedence: 'release', isRepeatable, attempt: release })
     } catch (error) {
       this.#owe(this.#longest, release)
       throw error
     } finally {
-      this.table.shared.sessions.letGo(this)
+      table.shared.sessions.letGo(this)
     }
   }
 
@@ -271,14 +268,9 @@ export class LockRow implements Acquisition {
 
   /** Limits a call to what is left of the lease, because afterwards it is useless. */
   #callWhileHeld<T>(attempt: DatabaseCall<T>['attempt']): Promise<T> {
+    const { name: lockName, table } = this
     const leaseLeft = this.lease.remaining()
-    return this.table.call({
-      lockName: this.name,
-      leaseLeft,
-      precedence: 'held',
-      isRepeatable: () => true,
-      attempt,
-    })
+    return table.call({ lockName, leaseLeft, precedence: 'held', isRepeatable: () => true, attempt })
   }
 }
 

@@ -154,14 +154,8 @@ export class SqlLockProvider extends LockProvider {
     this.description = `the table ${title(table.names)} (${dialect.name}${tier}${client.open ? own : ''})`
     this.#lockedBy = lockedBy
     this.#recordMessages = recordMessages
-    this.#table = new LockTable(
-      client,
-      known,
-      table,
-      findTable,
-      Math.min(timeLimit, LONGEST_TIMEOUT),
-      ownConnections,
-    )
+    const limit = Math.min(timeLimit, LONGEST_TIMEOUT)
+    this.#table = new LockTable(client, known, table, findTable, limit, ownConnections)
     this.#debts = new Debts(this.#table.shared)
     this.table = new TableOperations(this.#table, lockedBy, (name, owner) => this.#row(name, [], owner))
   }

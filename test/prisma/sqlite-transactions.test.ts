@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, expect, test } from '@jest/globals'
+import type { LockError } from '../../src/core/errors'
 import type { Lock } from '../../src/core/lock'
 import type { RawClientLike } from '../../src/prisma/prisma-client'
 import { prismaLockProvider } from '../../src/prisma/prisma-lock-provider'
@@ -15,9 +16,10 @@ const note = (client: RawClientLike, text: string): PromiseLike<number> =>
 
 describeBackends(backends)('SQLite through Prisma: $name by $adapter', (backend) => {
   let prisma: TestClient
+  let database: Awaited<ReturnType<typeof openPrisma>>['database']
 
   beforeEach(async () => {
-    ;({ prisma } = await openPrisma(backend))
+    ;({ prisma, database } = await openPrisma(backend))
   })
 
   const isHeld = async (lockName: string): Promise<boolean> => {
@@ -103,6 +105,25 @@ describeBackends(backends)('SQLite through Prisma: $name by $adapter', (backend)
       })
       expect(await prisma.$queryRawUnsafe(`select note from orders`)).toEqual([{ note: 'open' }])
       await eventually(async () => expect(await provider.lock(job)).toBeDefined())
+    },
+  )
+
+  itIf(backend.name === 'sqlite' && backend.adapter === 'libsql', 'libsql with a file')(
+    'no lock is acquired by a write that is never committed, after a write of the app found the file busy',
+    async () => {
+      const other = await database.connect()
+      const attempt = (client: TestClient) =>
+        prismaLockProvider(client, { timeLimit: '1s' })
+          .lock({ name: 'job', lockAtMostFor: '1h' })
+          .then(
+            (lock) => lock && 'acquired',
+            (error: unknown) => (error as LockError).code,
+          )
+      await other.$transaction(async (transaction) => {
+        await note(transaction, 'keeps the file')
+        await expect(note(prisma, 'too late')).rejects.toThrow()
+      })
+      expect([await attempt(prisma), await attempt(other)]).toEqual(['acquired', undefined])
     },
   )
 })
