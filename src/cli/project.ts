@@ -159,10 +159,12 @@ export class Project {
   adds(packages: readonly string[], option = ''): string {
     const missing = packages.filter((name) => !this.has(name.split('@')[0] ?? ''))
     const locks = {
-      'package-lock.json': 'npm',
       'pnpm-lock.yaml': 'pnpm',
       'yarn.lock': 'yarn',
       'bun.lock': 'bun',
+      'bun.lockb': 'bun',
+      // Last, because one is often left over.
+      'package-lock.json': 'npm',
     }
     const { root: top } = this.workspace ?? this
     const folders = withParents(this.root).filter((folder) => `${folder}/`.startsWith(`${top}/`))

@@ -77,7 +77,7 @@ export function usage(task: Task, plan: Plan): Usage {
 /** For any framework. */
 function route(task: Task, plan: Plan, { path, schedule }: Cron): Step {
   const call = `const slot = () => slotOf(new Cron('${schedule}', { timezone: 'UTC', paused: true }), Date.now() + 30_000) // as in vercel.json
-// in the route, after your check of the caller; before Next.js 15 also export const dynamic = 'force-dynamic': await send(slot())`
+// in the route, after your check of the caller; before Next.js 15 also export const dynamic = 'force-dynamic': const { executed } = await send(slot())`
   const what = `Lock each route that Vercel, which may call it twice, is to run once, such as ${path} (see docs/guides/failover.md#serverless-functions in the repository)`
   return [what, linesOf(task, plan, 'croner', path, ['Cron', 'slot: (due: Date) => due', call, ''])]
 }

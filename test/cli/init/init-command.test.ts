@@ -78,6 +78,7 @@ describe('shedlock-orm init', () => {
     ['npm, below the folder of another project', { '../yarn.lock': '' }, 'npm install'],
     ['Yarn', { '../yarn.lock': '', '../package.json': '{"workspaces":["app"]}' }, 'yarn add'],
     ['Bun', { 'bun.lock': '' }, 'bun add'],
+    ['Bun, beside what npm left', { 'bun.lockb': '', 'package-lock.json': '' }, 'bun add'],
     ['pnpm', { '../package.json': '{"workspaces":["app"],"packageManager":"pnpm@10.1.0"}' }, 'pnpm add'],
     ['pnpm, at the root', { 'pnpm-lock.yaml': '', 'pnpm-workspace.yaml': '' }, 'pnpm add -w'],
     ['Yarn 1, at the root', { 'yarn.lock': '# yarn lockfile v1', ...AT_ROOT }, 'yarn add -W'],
