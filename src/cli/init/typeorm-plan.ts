@@ -64,10 +64,12 @@ function hasOwnRunner(project: Project, sources: readonly string[]): boolean {
 function foldersOf(project: Project, sources: readonly string[]): readonly string[] {
   const dated = sources.filter((file) => DATED.test(basename(file)))
   const isMigration = (file: string): boolean =>
-    /\bimplements \{?MigrationInterface\b/.test(project.read(file))
+    /\bimplements \{?MigrationInterface\b|\bup\(queryRunner\b/.test(project.read(file))
   const found = dated.length > 0 ? dated : sources.filter(isMigration)
   const folders = new Set(found.map((file) => dirname(file)))
-  return [...folders].filter((folder) => !folders.has(dirname(folder)) && !project.ignores(folder))
+  const outermost = [...folders].filter((folder) => !folders.has(dirname(folder)))
+  const kept = outermost.filter((folder) => !project.ignores(folder))
+  return kept.length > 0 ? kept : outermost
 }
 
 /** A folder that the user named; or, if there is one for each database in it, where the newest migration of each is. */
