@@ -46,7 +46,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     expect(await run(...limits)).toMatchObject({
       status: 1,
       stdout: expect.stringMatching(
-        /^job +failed, \d+m?s ago \(host-1\/42\)\n\nfailed +Correct the error in its owner's log/,
+        /^job +failed, \d+m?s ago \(host-1\/42\)\n\nfailed +Correct the error in its log/,
       ),
     })
     // `list` says that it needs you.
@@ -65,7 +65,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome: 'failed', error })
     expect((await run('list', 'job')).stdout).toMatch(/^state +failed, \d+m?s ago: ECONNREFUSED$/m)
     expect((await run('check', 'job=1h', '--must-have-succeeded')).stdout).toMatch(
-      /^job +failed, \d+m?s ago: ECONNREFUSED \(host-1\/42\)\n\nfailed +Correct the error in its owner's log/,
+      /^job +failed, \d+m?s ago: ECONNREFUSED \(host-1\/42\)\n\nfailed +Correct the error in its log/,
     )
     expect((await run('exec', 'job', '--lock-at-most-for', '1m', '--', 'false')).status).toBe(1)
     expect((await provider.table.find('job'))?.lastRun).toMatchObject({

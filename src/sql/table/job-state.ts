@@ -44,7 +44,7 @@ export const JOB_STATES = {
   },
   failed: {
     means: 'Its last run threw, or was longer than its lease may last.',
-    next: "Correct the error in its owner's log. If its work is not done, run it now.",
+    next: 'Correct the error in its log. If its work is not done, run it now.',
     never: 'Repeat it before you know what it did.',
   },
   running: {

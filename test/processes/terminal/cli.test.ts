@@ -59,7 +59,7 @@ it.each([70, 80, 120, 160])(
     expect(begins).toEqual([...names, 'failed', 'stuck', '2', 'shedlock-orm'])
     expect(text).toMatch(new RegExp(`${LONG_NAME} +failed, .* ago: RangeError \\(nightly`))
     expect(text).toContain(REASON)
-    expect(text).toMatch(/failed +Correct the error in its owner's log.*stuck +See that no run goes on/)
+    expect(text).toMatch(/failed +Correct the error in its log.*stuck +See that no run goes on/)
     expect(lines.slice(-2)).toEqual([
       '2 of 6 jobs need you.',
       expect.stringMatching(/ check .* no longer runs\.$/),
