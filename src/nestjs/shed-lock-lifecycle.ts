@@ -69,7 +69,10 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     moveOutermost(modules)
   }
 
-  /** Refuses a second module, then gives the executors to all instances. Runs before all other hooks, in which locked methods may already be called. */
+  /**
+   * Refuses a second module, then gives the executors to all instances. Runs before all other hooks, in which locked methods may
+   * already be called.
+   */
   bind(): void {
     const all = [...this.modules.values()].filter(({ providers }) => providers.has(this.constructor))
     if (all.length > 1)

@@ -14,8 +14,9 @@ import { runRaw } from './prisma-driver'
 const RUNS_ALONE = /^@prisma\/adapter-(d1|d1-http)$/
 
 /**
- * With this one, a raw call waits until no transaction is open. But it never ends a statement that found the file busy, and until that
- * is collected as garbage, its connection commits nothing, although each statement succeeds. So after an error, no statement uses a connection again.
+ * With this adapter, a raw call waits until no transaction is open. But it never ends a statement that found the file busy. Until that
+ * statement is garbage-collected, its connection commits nothing, although each statement succeeds. So a connection is not used again
+ * after an error.
  */
 const LIBSQL = '@prisma/adapter-libsql'
 
@@ -42,7 +43,7 @@ export function sqliteOpener(
   const isLibsql = adapter?.adapterName === LIBSQL
   let file: string | undefined
   return async () => {
-    // A server of libsql may refuse to tell its file.
+    // A libsql server may reject the pragma that reads the path. Another error is not cached, so the next session reads it again.
     const found = file ?? (await fileOf(client).catch((error: unknown) => error))
     if (typeof found === 'string') file = found
     else if (!isLibsql) throw found

@@ -184,11 +184,12 @@ export class SessionPool {
     const unusable = precedence === 'acquisition' ? client.unusable?.() : undefined
     if (unusable) throw unusable
     const source = client.source?.()
-    // What is not an acquisition also uses one that leads where the client led before it was ended.
-    const usesAny = precedence !== 'acquisition' && client.unusable?.() !== undefined
     for (const idle of this.#idle.toReversed()) {
       if (this.#isReserved(turn)) break
-      const fits = (!idle.isOwn || ownConnections > 0) && (idle.source === source || usesAny)
+      // After the client was ended, what is not an acquisition also uses a connection to where the client led before.
+      const fits =
+        (!idle.isOwn || ownConnections > 0) &&
+        (idle.source === source || (precedence !== 'acquisition' && client.unusable?.() !== undefined))
       const index = fits ? this.#idle.indexOf(idle) : -1
       if (index < 0) continue
       this.#idle.splice(index, 1)

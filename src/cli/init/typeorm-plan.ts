@@ -60,7 +60,10 @@ function hasOwnRunner(project: Project, sources: readonly string[]): boolean {
   return hasModule && !sources.some((file) => /\bmigrations\s*:/.test(project.read(file)))
 }
 
-/** The outermost folders with dated files that git does not ignore, as it does what is compiled; without any, those with a migration of another name. */
+/**
+ * The outermost folders with dated files; without any, those with a migration of another name. Leaves out those that git ignores, because
+ * they contain compiled files, unless git ignores all of them.
+ */
 function foldersOf(project: Project, sources: readonly string[]): readonly string[] {
   const dated = sources.filter((file) => DATED.test(basename(file)))
   const isMigration = (file: string): boolean =>
