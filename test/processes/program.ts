@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { renameSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { root } from '../project'
 
@@ -13,7 +14,10 @@ export function program(source: string, kind = ''): string {
     basename(root) + kind,
     basename(source).replace(/\.ts$/, '.cjs'),
   )
-  const options = [...OPTIONS, `--outfile=${outfile}`, '--log-level=error']
+  // Another test may be starting the program meanwhile, so it must never see half of it.
+  const written = `${outfile}.${process.pid}`
+  const options = [...OPTIONS, `--outfile=${written}`, '--log-level=error']
   execFileSync(join(root, 'node_modules/esbuild/bin/esbuild'), [source, ...options])
+  renameSync(written, outfile)
   return outfile
 }
