@@ -30,6 +30,8 @@ const OPTIONS = {
   jobs: parseJobs,
 }
 
+const OUTCOMES = ['succeeded', 'failed', 'died', 'unlocked'] as const
+
 type Instruments = ReturnType<typeof instruments>
 
 /** Bucket boundaries in seconds. The SDK's defaults suit milliseconds, and jobs take from a moment to hours. */
@@ -44,7 +46,8 @@ const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 1_800, 3_600,
  * | `shedlock.lock.attempts` | counter | attempts to acquire the lock |
  * | `shedlock.lock.acquired` | counter | attempts that acquired it |
  * | `shedlock.lock.not.acquired` | counter | attempts that were refused; `lock.refusal` is `held` or `already-run` |
- * | `shedlock.lock.age` | gauge, s | time since the lock was last acquired, by the database's clock; with `lockProvider`. `lock.outcome` is how that run ended: `succeeded`, `failed`, `died`, `unlocked`; absent while it is running, or if it is unknown. `error.type` is why it failed |
+ * | `shedlock.lock.age` | gauge, s | time since the lock was last acquired, by the database's clock; with `lockProvider` |
+ * | `shedlock.lock.last.run` | gauge | for each `lock.outcome` (`succeeded`, `failed`, `died`, `unlocked`) 1 if the last run ended so, else 0; all 0 during a run, and if it is unknown; with `lockProvider` |
  * | `shedlock.lock.missed` | gauge, s | time since the job was due and nobody ran it, 0 if somebody did; with `lockProvider` and `jobs` |
  * | `shedlock.lock.failed` | counter | attempts that failed with an error; `error.type` |
  * | `shedlock.lock.extended` | counter | extensions, by the task or because the lock is kept alive |
@@ -66,7 +69,7 @@ export function openTelemetryListener(
      */
     readonly jobs?: Readonly<Record<string, Job>> | undefined
     /**
-     * The lock provider for `shedlock.lock.age` and `shedlock.lock.missed`, whose table is read each time metrics are collected, so shut the
+     * The lock provider for `shedlock.lock.age`, `.last.run` and `.missed`, whose table is read each time metrics are collected, so shut the
      * meter provider down before the client: a PrismaClient would connect again. Default: no such metric.
      */
     readonly lockProvider?:
@@ -80,7 +83,7 @@ export function openTelemetryListener(
                 readonly lockedAt: Date
                 readonly lockUntil: Date
                 readonly now: Date
-                readonly lastRun?: { readonly outcome: string; readonly error?: string }
+                readonly lastRun?: { readonly outcome: string }
               }[]
             >
           }
@@ -102,15 +105,26 @@ export function openTelemetryListener(
     current = instruments(meter)
     // The table is read only when metrics are collected.
     if (lockProvider) {
-      const gauge = (name: string, description: string) =>
-        meter.createObservableGauge(`shedlock.lock.${name}`, { unit: 's', description })
+      const gauge = (name: string, description: string, unit = 's') =>
+        meter.createObservableGauge(`shedlock.lock.${name}`, { unit, description })
       const age = gauge('age', 'Time since the lock was last acquired')
+      const lastRun = gauge('last.run', '1 for how the last run ended, else 0', '{run}')
       const missed = gauge('missed', 'Time since the job was due and nobody ran it')
+      /** The SDK exports for ever what was observed once. So every outcome is observed each time, also of rows that are gone. */
+      const everAcquired = new Set<string>()
       const observe = async (result: BatchObservableResult): Promise<void> => {
         const locks = new Map((await lockProvider.table.list()).map((lock) => [lock.name, lock]))
-        for (const lock of locks.values())
-          if (lock.lockedAt.getTime() > NEVER_ACQUIRED)
-            result.observe(age, (lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, attributesOf(lock))
+        for (const lock of locks.values()) {
+          if (lock.lockedAt.getTime() <= NEVER_ACQUIRED) continue
+          everAcquired.add(lock.name)
+          result.observe(age, (lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, attributesOf(lock))
+        }
+        for (const name of everAcquired)
+          for (const outcome of OUTCOMES)
+            result.observe(lastRun, Number(locks.get(name)?.lastRun?.outcome === outcome), {
+              ...attributesOf({ name }),
+              'lock.outcome': outcome,
+            })
         for (const [name, job] of jobs) {
           if (!job.due) continue
           const lock = locks.get(name)
@@ -118,7 +132,7 @@ export function openTelemetryListener(
           result.observe(missed, (now - (missedAt(job, lock) ?? now)) / 1_000, attributesOf({ name }))
         }
       }
-      meter.addBatchObservableCallback(observe, [age, missed])
+      meter.addBatchObservableCallback(observe, [age, lastRun, missed])
     }
     for (const name of jobs.keys()) {
       for (const counter of ['attempts', 'acquired', 'extended', 'lost', 'active'] as const)
@@ -154,23 +168,18 @@ export function openTelemetryListener(
   }
 }
 
-/** An event, or a lock as its row records it. */
 interface Measured {
   readonly name: string
   readonly reason?: Skip['reason']
   readonly error?: unknown
-  readonly lastRun?: { readonly outcome: string; readonly error?: string }
 }
 
-/** Without the messages of errors, which may have any value: `recordMessages` adds one to the error of a last run. */
 function attributesOf(measured: Measured): Attributes {
-  const { name, reason, error, lastRun } = measured
+  const { name, reason, error } = measured
   return {
     'lock.name': name,
     ...(reason && { 'lock.refusal': reason }),
     ...('error' in measured && { 'error.type': errorName(error) }),
-    ...(lastRun && { 'lock.outcome': lastRun.outcome }),
-    ...(lastRun?.error !== undefined && { 'error.type': lastRun.error.replace(/:.*/s, '') }),
   }
 }
 

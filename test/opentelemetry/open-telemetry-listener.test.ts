@@ -64,34 +64,52 @@ describe('the OpenTelemetry listener', () => {
     const list = jest.spyOn(lockProvider.table, 'list')
     openTelemetryListener({ meterProvider, lockProvider })
     expect(list).not.toHaveBeenCalled()
-    expect(await measured()).toEqual({ 'shedlock.lock.age{job}': expect.any(Number) })
+    expect(await measured()).toMatchObject({ 'shedlock.lock.age{job}': expect.any(Number) })
     list.mockRejectedValueOnce(new LockError('TIMEOUT', 'no answer'))
     // No answer is no error of the app.
     await measured()
     expect(list).toHaveBeenCalledTimes(2)
   })
 
-  it('reports why a run failed, and for how long a job is missed', async () => {
-    const lockProvider = typeOrmLockProvider(await openMemory(migrated()), { recordMessages: true })
-    const lock = await lockProvider.lock(job)
-    await lock?.unlock({ outcome: 'failed', error: new RangeError('secret') })
+  it('tells how the last run ended, and forgets it at the next one and with the row', async () => {
+    const lockProvider = typeOrmLockProvider(await openMemory(migrated()))
+    openTelemetryListener({ meterProvider, lockProvider })
+    const lastRun = async () =>
+      Object.entries(await measured()).flatMap(([name, value]) =>
+        value && name.includes('last.run') ? name : [],
+      )
+    for (const outcome of ['failed', 'succeeded'] as const) {
+      const lock = await lockProvider.lock(job)
+      expect(await lastRun()).toEqual([])
+      await lock?.unlock({ outcome })
+      expect(await lastRun()).toEqual([`shedlock.lock.last.run{job,${outcome}}`])
+    }
+    const [seen] = await lockProvider.table.list()
+    const now = new Date()
+    lockProvider.table.list = () =>
+      Promise.resolve(seen ? [{ ...seen, now, lockedAt: new Date(now.getTime() - 7_200_000) }] : [])
+    expect(await measured()).toMatchObject({ 'shedlock.lock.age{job}': 7_200 })
+    lockProvider.table.list = () => Promise.resolve([])
+    expect(await lastRun()).toEqual([])
+  })
+
+  it('reports for how long a job is missed', async () => {
+    const lockProvider = typeOrmLockProvider(await openMemory(migrated()))
+    await (await lockProvider.lock(job))?.unlock()
     const due = (after: Date): Date =>
       new Date(after.getTime() < Date.now() - 61_000 ? Date.now() - 61_000 : 9e15)
     openTelemetryListener({ meterProvider, lockProvider, jobs: { job: { due }, other: { due }, third: {} } })
-    const all = Object.entries(await measured()).filter(([name]) => /age|missed/.test(name))
-    expect(Object.fromEntries(all)).toEqual({
-      'shedlock.lock.age{job,failed,RangeError}': expect.any(Number),
+    const missed = async () => Object.entries(await measured()).filter(([name]) => name.includes('missed'))
+    expect(Object.fromEntries(await missed())).toEqual({
       'shedlock.lock.missed{job}': 0,
       'shedlock.lock.missed{other}': 0,
     })
-    const now = new Date()
+    const hourAgo = new Date(Date.now() - 7_200_000)
     const [seen] = await lockProvider.table.list()
-    const hourAgo = new Date(now.getTime() - 7_200_000)
     lockProvider.table.list = () =>
-      Promise.resolve(seen ? [{ ...seen, now, lockedAt: hourAgo, lockUntil: hourAgo }] : [])
-    const { 'shedlock.lock.missed{job}': missed, ...others } = await measured()
-    expect(missed).toBeGreaterThan(60)
-    expect(others['shedlock.lock.age{job,failed,RangeError}']).toBe(7_200)
+      Promise.resolve(seen ? [{ ...seen, lockedAt: hourAgo, lockUntil: hourAgo }] : [])
+    const [[, seconds] = []] = await missed()
+    expect(seconds).toBeGreaterThan(60)
   })
 
   it('measures durations in seconds', async () => {
