@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
+import { LockError } from '../../src/core/errors'
 import { executeOnce } from '../../src/core/execute-once'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
@@ -81,6 +82,37 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
       expect(await provider.lock({ name: 'report', lockAtMostFor: '1h' })).toBeUndefined()
       await dataSource.query(resume)
       expect(await provider.lock({ name: 'report', lockAtMostFor: '1h' })).toBeDefined()
+    },
+  )
+
+  itIf(['postgres', 'mysql', 'mariadb'].includes(backend.dialect), 'SQL in the runbook')(
+    'the SQL of the runbook finds a success, and locks that were lost',
+    async () => {
+      await provider.table.create()
+      const [, ...queries] =
+        /```sql\n-- success of .*?\n(.*?);\n-- lock lost .*?\n(.*?);\n```/s.exec(read(RUNBOOK)) ?? []
+      const [success = '', lost = ''] = queries.map((query) =>
+        backend.dialect === 'postgres'
+          ? query
+          : query
+              .replaceAll("timezone('utc', now())", 'utc_timestamp(3)')
+              .replace("'20 minutes'", '20 minute'),
+      )
+      const found = async (query: string) =>
+        (await dataSource.query<{ name: string }[]>(query)).map(({ name }) => name).sort()
+      const run = async (name: string, outcome: 'succeeded' | 'failed', error?: Error) => {
+        await (await provider.lock({ name, lockAtMostFor: '1h' }))?.unlock({ outcome, error })
+      }
+      await run('report', 'failed')
+      expect(await found(success)).toEqual([])
+      await run('report', 'succeeded')
+      expect(await found(success)).toEqual(['report'])
+      await run('lost', 'failed', new LockError('LOCK_LOST', 'The lease is over.'))
+      await provider.lock({ name: 'running', lockAtMostFor: '1h' })
+      await provider.table.pause('paused', { duration: '1h', reason: 'r' })
+      await provider.lock({ name: 'died', lockAtMostFor: '1h' })
+      await dataSource.query(`update shedlock set lock_until = locked_at where name <> 'running'`)
+      expect(await found(lost)).toEqual(['died', 'lost'])
     },
   )
 
