@@ -120,11 +120,10 @@ export function openTelemetryListener(
           result.observe(age, (lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, attributesOf(lock))
         }
         for (const name of everAcquired)
-          for (const outcome of OUTCOMES)
-            result.observe(lastRun, Number(locks.get(name)?.lastRun?.outcome === outcome), {
-              ...attributesOf({ name }),
-              'lock.outcome': outcome,
-            })
+          for (const outcome of OUTCOMES) {
+            const ended = Number(locks.get(name)?.lastRun?.outcome === outcome)
+            result.observe(lastRun, ended, { 'lock.name': name, 'lock.outcome': outcome })
+          }
         for (const [name, job] of jobs) {
           if (!job.due) continue
           const lock = locks.get(name)
