@@ -47,7 +47,8 @@ export interface SchedulerLockOptions<This = unknown, Arguments extends unknown[
    * How late a missed run may be made up for: the application runs the method at its start for the time at which it was last due, if
    * that is not longer ago than this, and no instance ran it for that time. In a SQL table, a job that nobody has run before, or that ran
    * last by another expression, has missed nothing; and as long as the database does not answer, it is asked again. Needs slots. The
-   * method is called without arguments, and the start does not wait for it. Default: missed runs are not made up for.
+   * method is called without arguments, and the start does not wait for it. With `untilSucceeded`, a run that still goes on when the
+   * application starts is repeated if it fails, as long as `wait` has not ended. Default: missed runs are not made up for.
    */
   readonly catchUp?: Duration | undefined
 }

@@ -33,9 +33,12 @@ it.each([
   expect(await provider.table.missed('job', { due, atMost })).toBeUndefined()
 })
 
-it('its run is missed, too, if it failed', async () => {
+it('its run is missed, too, if it failed, and while another one goes on, which may fail', async () => {
   await ran(last, 'failed')
-  expect(await provider.table.missed('job', { due: cron, atMost })).toEqual(last)
+  const missed = () => provider.table.missed('job', { due: cron, atMost })
+  expect(await missed()).toEqual(last)
+  await provider.lock({ name: 'job', lockAtMostFor: '1m', slot: last, untilSucceeded: true })
+  expect(await missed()).toEqual(last)
 })
 
 it('nothing is missed by a job that nobody has run before, or that was due longer ago', async () => {
@@ -65,7 +68,7 @@ it('a database that does not answer is asked again', async () => {
   await expect(provider.table.missed('job', { due: cron, atMost, signal })).rejects.toThrow('away')
 })
 
-it.each([{ atMost }, { due: cron }])('a question with %j only is refused', async (options) => {
+it.each([{ atMost }, { due: last }])('a question with %j only is refused', async (options) => {
   await expect(provider.table.missed('job', options as never)).rejects.toEqual(
     lockError('INVALID_CONFIGURATION', "set 'due' to an expression or a time, and 'atMost'"),
   )

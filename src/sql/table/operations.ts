@@ -167,8 +167,9 @@ export class TableOperations {
    * if (slot) await send(slot)
    * ```
    *
-   * @returns when the job was due. `undefined` if its last run is that one and succeeded, or a later one; if the job is not due, or was
-   *   due longer ago; if nobody has run it before; or if it ran last at a time at which `due` is not due, because it has been moved
+   * @returns when the job was due, also while its run for that time goes on, because it may fail. `undefined` if its last run is that one
+   *   and succeeded, or a later one; if the job is not due, or was due longer ago; if nobody has run it before; or if it ran last at a
+   *   time at which `due` is not due, because it has been moved
    * @throws LockError `INVALID_CONFIGURATION`; the last error of the database after `atMost`, or if `signal` aborts
    */
   async missed(
