@@ -13,8 +13,8 @@ import { ShedLockLifecycle } from './shed-lock-lifecycle'
 import { checkModuleOptions, type ShedLockModuleOptions } from './shed-lock-module-options'
 
 /**
- * The injection token of the module's options, so that tests of a whole application can override them:
- * `Test.createTestingModule({ imports: [AppModule] }).overrideProvider(SHED_LOCK_OPTIONS).useValue({ lockProvider: alwaysFree() })`.
+ * The injection token of the module's options, so that tests of a whole application can override all of them:
+ * `Test.createTestingModule({ imports: [AppModule] }).overrideProvider(SHED_LOCK_OPTIONS).useValue({ lockProvider: alwaysFree(), cronTime: CronTime })`.
  */
 export const SHED_LOCK_OPTIONS = Symbol.for('shedlock-orm.module-options')
 // Optional, because a loader such as tsx may load @nestjs/core a second time for us, as CommonJS, and the application does not know
