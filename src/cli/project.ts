@@ -41,6 +41,7 @@ export class Project {
   /** What its own package.json names, with the versions. */
   readonly declared: Readonly<Record<string, string>>
   #files: readonly string[] | undefined
+  readonly #texts = new Map<string, string>()
 
   constructor(readonly root = process.cwd()) {
     this.manifest = manifestIn(root) ?? {}
@@ -123,19 +124,25 @@ export class Project {
     return sources.length === 0 ? this.has('typescript') : sources.some((file) => file.endsWith('ts'))
   }
 
-  /** The text of a file; empty if it may not be read. */
+  /** The text of a file as it was at the first call; empty if it may not be read. */
   read(file: string): string {
-    try {
-      return readFileSync(join(this.root, file), 'utf8')
-    } catch {
-      return ''
-    }
+    const text = this.#texts.get(file) ?? readText(join(this.root, file))
+    this.#texts.set(file, text)
+    return text
   }
 
   /** What the first group of an expression matches in the scripts of package.json; empty without a match. */
   inScripts(expression: RegExp): string {
     const { scripts = {} } = this.manifest
     return expression.exec(Object.values(scripts).join('\n'))?.[1] ?? ''
+  }
+
+  /** Runs the first script that is right and does nothing else, unless it is for tests; empty without one. */
+  scriptOf(isRight: (text: string) => boolean): string {
+    const others = /[&|;]|\b(test|e2e|ci)\b/
+    const scripts = Object.entries(this.manifest.scripts ?? {})
+    const [name] = scripts.find(([name, text]) => isRight(text) && !others.test(`${name} ${text}`)) ?? []
+    return name === undefined ? '' : `${this.#manager()} run ${name}`
   }
 
   /** Whether git leaves the file alone, as it does with what is generated. */
@@ -152,14 +159,11 @@ export class Project {
     return relative(this.root, path).replaceAll('\\', '/') || '.'
   }
 
-  /**
-   * The command that adds those of these packages that no package.json names; empty if there are none. The package manager is that of
-   * the nearest folder, up to its workspace, that shows one.
-   */
-  adds(packages: readonly string[], option = ''): string {
-    const missing = packages.filter((name) => !this.has(name.split('@')[0] ?? ''))
+  /** The package manager of its workspace, or of the next folder that shows one. */
+  #manager(): string {
     const locks = {
       'pnpm-lock.yaml': 'pnpm',
+      'pnpm-workspace.yaml': 'pnpm',
       'yarn.lock': 'yarn',
       'bun.lock': 'bun',
       'bun.lockb': 'bun',
@@ -167,11 +171,20 @@ export class Project {
       'package-lock.json': 'npm',
     }
     const { root: top } = this.workspace ?? this
-    const folders = withParents(this.root).filter((folder) => `${folder}/`.startsWith(`${top}/`))
+    const folders = withParents(this.root)
+      .filter((folder) => `${folder}/`.startsWith(`${top}/`))
+      .reverse()
     const [manager = 'npm'] = folders.flatMap((folder) => {
       const [, lock] = Object.entries(locks).find(([file]) => existsSync(join(folder, file))) ?? []
       return lock ?? manifestIn(folder)?.packageManager?.split('@')[0] ?? []
     })
+    return manager
+  }
+
+  /** The command that adds those of these packages that no package.json names; empty if there are none. */
+  adds(packages: readonly string[], option = ''): string {
+    const missing = packages.filter((name) => !this.has(name.split('@')[0] ?? ''))
+    const manager = this.#manager()
     // Without a flag, pnpm and the first Yarn do not add to the root of a workspace.
     const isFirst = this.manifest.workspaces !== undefined && this.read('yarn.lock').includes('lockfile v1')
     const flag = this.exists('pnpm-workspace.yaml') ? ' -w' : isFirst ? ' -W' : ''
@@ -206,6 +219,14 @@ function filesIn(folder: string): string[] {
     const target = entry.isSymbolicLink() && existsSync(path) ? statSync(path) : entry
     return target.isFile() ? [path] : []
   })
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 function entriesOf(folder: string): readonly Dirent[] {

@@ -10,7 +10,7 @@ import { writeText } from '../write-text'
 import type { Plan, Step, Task, Write } from './plan'
 import { prisma8Plan, prismaPlan } from './prisma-plan'
 import { typeOrmPlan } from './typeorm-plan'
-import { hasJobs, usage } from './usage'
+import { hasJobs, QUEUES, schedulersOf, usage } from './usage'
 
 const OPTIONS = ['dryRun', 'migrations', ...NAME_OPTIONS] as const
 type InitFlags = Flags<(typeof OPTIONS)[number]>
@@ -62,12 +62,19 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   for (const file of plan.others ?? [])
     warn(`${file} is left as it is: name its migrations with --migrations if jobs use its database`)
   if (more.length > 0)
-    warn(`there may be jobs in ${more.map(({ root }) => project.short(root)).join(', ')}, too`)
+    warn(
+      `there may be jobs in ${more.map((each) => `${project.short(each.root)} (${schedulersOf(each).join(', ')})`).join(', ')}, too`,
+    )
+  const queues = QUEUES.filter((name) => members.some((each) => each.declares(name)))
+  if (queues.length > 0) warn(`repeated jobs of ${queues.join(' and ')} run once without a lock`)
   const add = member.adds(['shedlock-orm', ...needs])
   // The command runs here, too.
   const adds = where === '' ? [add] : [project.adds(['shedlock-orm']), add && `(cd ${folder} && ${add})`]
   const install = adds.filter(Boolean).join('\n')
-  const at = !hasJobs(member) && members.length > 1 ? ', and add shedlock-orm to its package' : where
+  const at =
+    !hasJobs(member) && members.length > 1
+      ? '; if it is in another package, install shedlock-orm there'
+      : where
   const steps: readonly Step[] = [
     ...(install === '' ? [] : [['Install:', install] as const]),
     ...plan.steps,
@@ -84,7 +91,10 @@ const GENERATED = /^([ \t\r]*(\/\/.*)?\n)*[ \t]*\/\/.*\b(generated (by|from)|do 
 function ormOf(project: Project, members: readonly Project[], wanted: string | undefined) {
   const having = (has: (name: string) => boolean) => ORMS.filter(({ packages }) => packages.some(has))
   const own = having((name) => project.declares(name))
-  const found = own.length > 0 ? own : having((name) => project.has(name))
+  const isPrismas = ({ name }: { name: string }): boolean =>
+    name === 'prisma' && project.exists('prisma/schema.prisma')
+  const choices = [own, having((name) => project.has(name)), ORMS.filter(isPrismas)]
+  const found = choices.find((each) => each.length > 0) ?? []
   // Prisma 8 needs the package prisma too.
   const is8 = found.some(({ name }) => name === 'prisma-8')
   const known = found.filter(({ name }) => name !== 'prisma' || !is8)
@@ -92,8 +102,11 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
   if (!orm) {
     const packages = ORMS.flatMap((each) => each.packages)
     const withOrm = members.filter((member) => packages.some((name) => member.declares(name)))
-    const used = withOrm.filter(({ manifest }) => project.declares(manifest.name ?? ''))
-    const elsewhere = (used.length > 0 ? used : withOrm).map(({ root }) => project.short(root)).join(', ')
+    const isUsed = ({ manifest }: Project): boolean => project.declares(manifest.name ?? '')
+    // Others only name it.
+    const likely = [withOrm.filter(usesDatabase), withOrm].flatMap((all) => [all.filter(isUsed), all])
+    const best = likely.find((each) => each.length > 0) ?? []
+    const elsewhere = best.map(({ root }) => project.short(root)).join(', ')
     const why = `The package.json of ${project.root} names neither typeorm nor @prisma/client`
     throw wrongUsage(
       elsewhere === ''
@@ -108,6 +121,11 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
   return orm
 }
 
+function usesDatabase(member: Project): boolean {
+  const opens = /\bnew (\w+\.)?DataSource\(|\bTypeOrmModule\.forRoot/
+  return member.files('.prisma').length > 0 || member.sources().some((file) => opens.test(member.read(file)))
+}
+
 function perform({ file, text, appends }: Write, isDry = false): void {
   const [verb, done] = appends ? ['add to', `added the model to ${file}`] : ['write', `wrote ${file}`]
   if (isDry) print(`Would ${verb} ${file}:\n\n${indented(text.trim(), 2)}\n\n`)
@@ -116,16 +134,22 @@ function perform({ file, text, appends }: Write, isDry = false): void {
 }
 
 function check({ project, names }: Task, plan: Plan): Step {
-  const { dataSource = '', missingDriver, variable = 'DATABASE_URL' } = plan
-  const file = usualFileWith(project, variable)
+  const { dataSource = '', dataSources = [], missingDriver, variable = 'DATABASE_URL' } = plan
+  const ofScript = project.inScripts(/(?:--env-file|\bdotenv -e|\benv-cmd -f)[ =](\S+).*\btypeorm\b/)
+  const file = (dataSource && ofScript) || usualFileWith(project, variable)
   const compilers = compilersFor(project, join(project.root, dataSource)).filter((name) => name === 'tsx')
   const install = project.adds(missingDriver === undefined ? compilers : [missingDriver], ' -D')
   const tsconfig = dataSource && project.inScripts(/ts-node.* (?:-P|--project)[ =](\S+)/)
   const set = dataSource === '' && variable !== '' && file === undefined ? `, with ${variable} set` : ''
+  const built = dataSource === '' || project.exists(dataSource) ? '' : ', after a build'
+  const others = dataSources.slice(1).join(' or ')
+  const other = others && `; if that is not the database of the jobs, with ${others}`
   const through = missingDriver && ", through a driver, because the command cannot use Prisma's engine"
-  const doctor = `${tsconfig && `TS_NODE_PROJECT=${tsconfig} `}npx shedlock-orm doctor${dataSource && ` -d ${dataSource}`}`
+  const paths = dataSource.endsWith('js') && project.inScripts(/(-r tsconfig-paths\/register) .*typeorm/)
+  const options = paths ? `NODE_OPTIONS='${paths}' ` : ''
+  const doctor = `${options}${tsconfig && `TS_NODE_PROJECT=${tsconfig} `}npx shedlock-orm doctor${dataSource && ` -d ${dataSource}`}`
   return [
-    `Check the table and the connection${set}${through ?? ''}:`,
+    `Check the table and the connection${set}${built}${other}${through ?? ''}:`,
     `${install && `${install}\n`}${doctor}${file === undefined ? '' : ` --env ${file}`}${nameFlags(names)}`,
   ]
 }

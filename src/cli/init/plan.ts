@@ -43,6 +43,8 @@ export interface Plan {
   readonly isOneOfSeveral?: boolean
   /** The file that the command line can load to find the database. */
   readonly dataSource?: string | undefined
+  /** All such files that scripts name. */
+  readonly dataSources?: readonly string[]
   /** A driver for the command line, which Prisma's own engine is not; absent if the project has one. */
   readonly missingDriver?: string | undefined
   /** The variable that names the database; empty if none does. */

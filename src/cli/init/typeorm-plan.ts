@@ -3,10 +3,10 @@ import { DATABASE_TYPES, dialectOfDataSource } from '../../typeorm/internal'
 import { wrongUsage } from '../command-error'
 import { nameFlags } from '../output'
 import { isCommonJs, Project } from '../project'
-import { literal, type Plan, type Step, type Task, type Write } from './plan'
+import { literal, type Plan, type Step, type Task } from './plan'
 
 /** The files of TypeORM's migrations: `1715028537217-CreateUser.ts`, with an ending that the DataSource may look for. */
-const DATED = /^(\d{13})([-_]).+?((?:[-.]migration)?\.[cm]?[jt]s)$/i
+const DATED = /^(\d{13})(([-_]).+?((?:[-.]migration)?\.[cm]?[jt]s))$/i
 
 export async function typeOrmPlan(task: Task): Promise<Plan> {
   const { project, names, wanted } = task
@@ -35,24 +35,44 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   // They sort behind all others, and differ, because a DataSource may load several folders.
   const dates = sources.map((file) => Number(DATED.exec(basename(file))?.[1] ?? 0) + 1)
   const date = Math.max(Date.now(), ...dates)
-  const writes = missing.map((folder, index) => migrationIn(task, folder, date + index))
+  const written = await Promise.all(missing.map((folder, index) => migrationIn(task, folder, date + index)))
   const made = sources.filter((file) => MADE.test(project.read(file)))
   // A module of Nest makes one of its own, and does not use that of the command line.
   const client = clientOf(project, project.has('@nestjs/typeorm') ? [] : made)
   return {
     found: [`TypeORM ${project.version('typeorm')}`],
-    writes: await Promise.all(writes),
+    writes: written.map(({ write }) => write),
     present: folders.length < 2 ? present : present.filter((file) => folders.includes(dirname(file))),
-    steps: [...(isNew ? [withoutFolder(task, sources)] : []), [RUN, '']],
+    steps: [
+      ...(isNew ? withoutFolder(task, sources) : []),
+      ...written.flatMap(({ lists }) => lists),
+      ...(isNew && synchronizes(project, sources) ? [] : [running(project, sources)]),
+    ],
     provider: ['typeOrmLockProvider', 'typeorm'],
     client: { ...client, close: `${client.name}.destroy()` },
     isOneOfSeveral: sources.flatMap((file) => project.read(file).match(MODULE) ?? []).length > 1,
-    dataSource: dataSourceOf(project, made),
+    ...dataSourceOf(project, made),
   }
 }
 
-const RUN =
-  'Run the migrations when you deploy, before the instances start, or on one of them (docs/tables.md#when-every-instance-migrates). A DataSource that lists each migration by its name needs the new one too, and one with `synchronize: true` lists shedLockEntity().'
+/** Whether a DataSource makes its tables from the entities, always. */
+function synchronizes(project: Project, sources: readonly string[]): boolean {
+  return sources.some((file) => /\bsynchronize: true\b/.test(project.read(file)))
+}
+
+function running(project: Project, sources: readonly string[]): Step {
+  const own = project.scriptOf((text) => /\bmigrations?:run\b/.test(text))
+  const scripts = [project, project.workspace].map((each) => each?.inScripts(/(\bmigrations?:run\b)/))
+  const runs = /\brunMigrations\(|\bmigrationsRun: (?!false)/
+  const who = sources.some((file) => runs.test(project.read(file)))
+    ? 'The app runs the migrations when it starts: let it do so before the other instances start, or on one of them'
+    : `${scripts.some(Boolean) ? '' : 'No source and no script of package.json was found that runs migrations. '}Run them when you deploy, before the instances start, or on one of them`
+  const end = own ? ':' : '.'
+  return [
+    `${who} (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity()${end}`,
+    own,
+  ]
+}
 
 /** Whether a module of Nest runs the migrations, which no DataSource lists, and so finds them by names of its own. */
 function hasOwnRunner(project: Project, sources: readonly string[]): boolean {
@@ -93,12 +113,17 @@ function compact(text: string): string {
   return lines.join('').replace(/['"`\s;]|,(?=\s*[)}])/g, '')
 }
 
-async function migrationIn({ project, names }: Task, folder: string, date: number): Promise<Write> {
-  const sample = project.sources().findLast((file) => dirname(file) === folder)
+/** A new migration, and what lists it. */
+async function migrationIn({ project, names }: Task, folder: string, date: number) {
+  const beside = project.sources().filter((file) => dirname(file) === folder)
+  const dated = beside.filter((file) => DATED.test(basename(file)))
+  const sample = dated.at(-1) ?? beside.at(-1)
   const extension = sample === undefined ? (project.isTypeScript() ? '.ts' : '.js') : extname(sample)
-  const [, , separator = '-', ending = extension] = DATED.exec(basename(sample ?? '')) ?? []
+  const [, , rest, separator = '-', ending = extension] = DATED.exec(basename(sample ?? '')) ?? []
   const name = `CreateShedLock${date}`
-  const file = `${folder}/${date}${separator}CreateShedLock${ending}`
+  // A DataSource may look for a name that all share.
+  const isShared = dated.length > 1 && dated.every((file) => basename(file).slice(13) === rest)
+  const file = `${folder}/${date}${isShared ? rest : `${separator}CreateShedLock${ending}`}`
   const path = join(project.root, file)
   const isJavaScript = extension.endsWith('js')
   const like = project.read(sample ?? '')
@@ -114,26 +139,50 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
   ${isJavaScript ? '' : 'override '}name = '${name}'${semicolon}
 }
 `
-  return { file, text: await project.format(path, text) }
+  const lists = sample === undefined ? [] : listing(project, sample, file, byDefault ? name : `{ ${name} }`)
+  return { write: { file, text: await project.format(path, text) }, lists }
 }
 
-function withoutFolder({ project, names }: Task, sources: readonly string[]): Step {
-  const types = new Set(sources.flatMap((file) => TYPE.exec(project.read(file))?.[1] ?? []))
+/** The line for each file that names the newest migration by its path. */
+function listing(project: Project, sample: string, added: string, imported: string): readonly Step[] {
+  const stem = (file: string): string => basename(file, extname(file))
+  return project.sources().flatMap((file) => {
+    const lines = project.read(file).split('\n')
+    const line = lines.find((each) => each.includes(`/${stem(sample)}`) && !/^\s*(\/\/|\*)/.test(each)) ?? ''
+    const [path] = /(['"])[^'"]*\1/.exec(line) ?? []
+    if (path === undefined) return []
+    const from = path.replace(stem(sample), () => stem(added))
+    const code = line.startsWith('export')
+      ? `export * from ${from}`
+      : `${line.includes('require(') ? `const ${imported} = require(${from})` : `import ${imported} from ${from}`}\n// at the end of the list: ${imported.replace(/[{} ]/g, '')}`
+    return [[`Add the migration to ${file}, as the others:`, code]]
+  })
+}
+
+function withoutFolder({ project, names }: Task, sources: readonly string[]): readonly Step[] {
+  const found = sources.flatMap((file) => [...project.read(file).matchAll(TYPE)].map(([, type]) => type))
+  const types = new Set(found)
   const [type] = types.size === 1 ? types : []
   const dialect = type && dialectOfDataSource({ type })
   // The entity needs it for a schema, and for names on MySQL.
   const options = { ...names, dialect: dialect ?? '<database>' }
-  return [
-    `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect ?? '<database>'}${nameFlags(names)}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`,
-    `import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
+  const entities = `const entities = [shedLockEntity(${literal(options)})]\n`
+  if (synchronizes(project, sources))
+    return [
+      [
+        'List the entity in the DataSource that has `synchronize: true`, also beside `autoLoadEntities` (docs/tables.md):',
+        `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\n${entities}`,
+      ],
+    ]
+  const what = `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect ?? '<database>'}${nameFlags(names)}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`
+  const code = `import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
 
 const migrations = [createShedLockMigration(${literal(names)})]
-const entities = [shedLockEntity(${literal(options)})]
-`,
-  ]
+${entities}`
+  return [[what, code]]
 }
 
-const TYPE = new RegExp(`\\btype: ['"](${Object.keys(DATABASE_TYPES).join('|')})['"]`)
+const TYPE = new RegExp(`\\btype: ['"](${Object.keys(DATABASE_TYPES).join('|')})['"]`, 'g')
 
 const MODULE = /\bTypeOrmModule\.forRoot(Async)?\(/g
 
@@ -152,9 +201,20 @@ function clientOf(project: Project, made: readonly string[]): Omit<Plan['client'
   return found.length === 1 && found[0] ? found[0] : { name: 'dataSource' }
 }
 
-/** The file that the scripts pass to TypeORM's command line, or that is called like one. Loading another one might start the app. */
-function dataSourceOf(project: Project, made: readonly string[]): string | undefined {
-  const named = project.inScripts(/typeorm.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b/)
-  const usual = made.filter((file) => /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i.test(file))
-  return named || (usual.length === 1 ? usual[0] : undefined)
+/** What would connect, and run migrations, or start the app when the file is loaded. */
+const STARTS = /^(?:await |void )?\w+\s*\.initialize\(|\.listen\(/m
+
+/** The files that scripts pass to TypeORM's command line, that of migrations first; or the one that is called like one, or exports it. */
+function dataSourceOf(project: Project, made: readonly string[]): Pick<Plan, 'dataSource' | 'dataSources'> {
+  const starts = (file: string): boolean => STARTS.test(project.read(file))
+  const scripts = Object.values(project.manifest.scripts ?? {}).join('\n')
+  const lines = [...scripts.matchAll(/.*typeorm.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b.*/g)]
+  const sorted = [true, false].flatMap((runs) => lines.filter(([line]) => line.includes(':run') === runs))
+  const named = sorted.map(([, file = '']) => project.short(join(project.root, file)))
+  const dataSources = [...new Set(named)].filter((file) => !starts(file))
+  const quiet = made.filter((file) => !starts(file))
+  const usual = quiet.filter((file) => /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i.test(file))
+  const exporting = quiet.filter((file) => /^export\b/m.test(project.read(file)))
+  const only = [usual, exporting].find((files) => files.length === 1) ?? []
+  return { dataSource: dataSources[0] ?? only[0], dataSources }
 }

@@ -34,24 +34,34 @@ const OTHER: Scheduler = [
 ]
 
 const RECIPES = 'docs/guides/recipes.md#nextjs-nuxt-monorepos'
+/** Nest has lines of its own. */
 const FRAMEWORKS = {
-  '@nestjs/core': 'docs/nestjs.md',
   express: 'docs/shutdown.md#express',
   fastify: 'docs/shutdown.md#fastify',
   ...{ next: RECIPES, nuxt: RECIPES, nitropack: RECIPES },
 }
 
-/** Whether a member of a workspace schedules jobs. */
-export function hasJobs(member: Project): boolean {
-  return Object.keys(SCHEDULERS).some((name) => member.declares(name)) || cronOf(member) !== undefined
+/** Queues, which call each due time once by themselves. */
+export const QUEUES = ['bullmq', 'bull', 'agenda', 'pg-boss', 'graphile-worker']
+
+/** The schedulers that a package names, the one to print first, with their versions. */
+export function schedulersOf(member: Project): readonly string[] {
+  return namesIn(member).map((name) => `${name} ${member.version(name)}`)
 }
 
-type Cron = Readonly<Record<'path' | 'schedule', string>>
+function namesIn(member: Project): readonly SchedulerName[] {
+  return (Object.keys(SCHEDULERS) as SchedulerName[]).filter((name) => member.declares(name))
+}
 
-/** The first job that Vercel calls by HTTP. */
-function cronOf(member: Project): Cron | undefined {
-  const { crons } = (jsonIn(join(member.root, 'vercel.json')) ?? {}) as { crons?: Cron[] }
-  return crons?.[0]
+/** Whether a member of a workspace schedules jobs. */
+export function hasJobs(member: Project): boolean {
+  return namesIn(member).length > 0 || routeOf(member) !== undefined
+}
+
+/** The first route that Vercel calls as a job. */
+function routeOf(member: Project): string | undefined {
+  const { crons } = (jsonIn(join(member.root, 'vercel.json')) ?? {}) as { crons?: { path: string }[] }
+  return crons?.[0]?.path
 }
 
 /** The scheduler and its version, the lines to write, and what they import beside this package and the scheduler. */
@@ -59,11 +69,21 @@ type Usage = readonly [scheduler: string, step: Step, ...needs: string[]]
 
 export function usage(task: Task, plan: Plan): Usage {
   const { project } = task
-  const cron = cronOf(project)
-  const name = (Object.keys(SCHEDULERS) as SchedulerName[]).find((each) => project.has(each))
+  const route = routeOf(project)
+  const own = namesIn(project)
+  const names = own.length > 0 || !project.workspace ? own : namesIn(project.workspace)
+  const [name, ...others] = names
   const version = name === undefined ? '' : project.version(name)
-  if (name === '@nestjs/schedule') return nest(task, plan, version)
-  if (cron) return ['the crons of vercel.json', route(task, plan, cron), 'croner']
+  const also = others.map((each) => `, and ${each} ${project.version(each)}, which is not shown`).join('')
+  const found = `${name ?? 'no scheduler that it knows'} ${version}${also}`
+  if (name === '@nestjs/schedule' || (name === undefined && project.has('@nestjs/core')))
+    return nest(task, plan, found, name !== undefined)
+  if (route !== undefined)
+    return [
+      'the crons of vercel.json',
+      [`${ROUTE}, such as ${route}`, `new LockingTaskExecutor(${callOf(task, plan, plan.client.name)})`],
+      'croner',
+    ]
   const known = name === undefined ? DOCS : SCHEDULERS[name]
   const isKnown = typeof known !== 'string' && Number.parseInt(version, 10) >= known[0]
   const [module = '', scheduler, page] = isKnown ? [name, known[1], ''] : ['', OTHER, DOCS]
@@ -71,16 +91,11 @@ export function usage(task: Task, plan: Plan): Usage {
   const [, framework = ''] = Object.entries(FRAMEWORKS).find(([each]) => project.has(each)) ?? []
   const pages = [page, framework].filter(Boolean).join(', ')
   const what = `Lock each job that one instance is to run${pages && ` (see ${pages} in the repository)`}`
-  return [`${name ?? 'no scheduler'} ${version}`, [what, linesOf(task, plan, module, 'report', scheduler)]]
+  return [found, [what, linesOf(task, plan, module, scheduler)]]
 }
 
-/** For any framework. */
-function route(task: Task, plan: Plan, { path, schedule }: Cron): Step {
-  const call = `const slot = () => slotOf(new Cron('${schedule}', { timezone: 'UTC', paused: true }), Date.now() + 30_000) // as in vercel.json
-// in the route, after your check of the caller; before Next.js 15 also export const dynamic = 'force-dynamic': const { executed } = await send(slot())`
-  const what = `Lock each route that Vercel, which may call it twice, is to run once, such as ${path} (see docs/guides/failover.md#serverless-functions in the repository)`
-  return [what, linesOf(task, plan, 'croner', path, ['Cron', 'slot: (due: Date) => due', call, ''])]
-}
+const ROUTE =
+  'Lock each route that Vercel, which may call it twice, is to run once, as docs/guides/failover.md#serverless-functions in the repository shows, with this executor'
 
 function callOf({ names }: Task, { provider: [name], adapter }: Plan, client: string): string {
   const options = [adapter && 'adapter: own', literal(names).slice(2, -2)].filter(Boolean).join(', ')
@@ -88,7 +103,7 @@ function callOf({ names }: Task, { provider: [name], adapter }: Plan, client: st
 }
 
 /** The provider, one job, and the shutdown. */
-function linesOf(task: Task, plan: Plan, module: string, job: string, scheduler: Scheduler): string {
+function linesOf(task: Task, plan: Plan, module: string, scheduler: Scheduler): string {
   const { project } = task
   const [provider, entry] = plan.provider
   const { name, close } = plan.client
@@ -99,7 +114,7 @@ const end = async () => { // first close a server, if there is one
   ${[stop, 'await executor.shutdown()', ...(close === undefined ? [] : [`await ${close}`])].join('\n  ')}
   // process.exit() here, if timers of yours would go on
 }
-// npm sends two signals. If you have a handler, await (ended ??= end()) in it.
+// npm sends two signals, so use on, not once. If handlers of yours exit, await (ended ??= end()) in each instead.
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= end()))`
   const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
 import { ${provider} } from 'shedlock-orm/${entry}'
@@ -107,16 +122,15 @@ ${importOf(project, plan)}
 ${plan.adapter ?? ''}
 const executor = new LockingTaskExecutor(${callOf(task, plan, name)})
 const send = executor.wrap(
-  { name: '${job}', lockAtMostFor: '14m', ${slot}${stop && ', onError: console.error'} },
+  { name: 'report', lockAtMostFor: '14m', ${slot}, onError: console.error },
   () => console.log('sending the report'), // your job
 )
-${/^(\/\/|const)/.test(start) ? '' : 'const job = '}${start}
-${stop && shutdown}`
+${start.startsWith('//') ? '' : 'const job = '}${start}
+${shutdown}`
   if (project.isTypeScript()) return code
   const plain = code.replace(/: (Cron|Date|CronJob|Promise<void> \| undefined)\b|!(?=\)\n)/g, '')
   const written = (style: RegExp) => project.sources().filter((file) => style.test(project.read(file))).length
-  // A route of Next.js is an ES module, whatever the project is.
-  return project.manifest.type === 'module' || stop === '' || written(/^import\b/m) > written(/\brequire\(/)
+  return project.manifest.type === 'module' || written(/^import\b/m) > written(/\brequire\(/)
     ? plain
     : plain.replace(/^import (\{[^}]*\}) from ('[^']*')/gm, 'const $1 = require($2)')
 }
@@ -132,7 +146,8 @@ const GET_TOKEN = `import { getDataSourceToken } from '@nestjs/typeorm'
 import { DataSource } from 'typeorm'
 `
 
-function nest(task: Task, plan: Plan, version: string): Usage {
+/** @param hasCron whether it has `@Cron`, and not only timers */
+function nest(task: Task, plan: Plan, found: string, hasCron: boolean): Usage {
   const { project } = task
   const [name, entry] = plan.provider
   // Nest knows the DataSource only through this package.
@@ -141,36 +156,42 @@ function nest(task: Task, plan: Plan, version: string): Usage {
   const several = plan.isOneOfSeveral === true && isKnown
   const [token, type, imports] =
     entry === 'typeorm'
-      ? ["getDataSourceToken('its name')", 'DataSource', GET_TOKEN]
+      ? ['getDataSourceToken()', 'DataSource', GET_TOKEN]
       : ['PrismaService', 'PrismaService', '']
   const lockProvider = !isKnown || several ? call : call === `${name}(client)` ? name : `(client) => ${call}`
-  const options = `{ lockProvider: ${lockProvider}, cronTime: CronTime }`
+  const options = `{ lockProvider: ${lockProvider}${hasCron ? ', cronTime: CronTime' : ''} }`
   // The module finds only one client by itself.
   const module = several
     ? `forRootAsync({
-  inject: [${token}], // that of the table; import its module, unless it is global
+  inject: [${token}], // that of the table, by its name if it has one; import its module, unless it is global
   useFactory: (client: ${type}) => (${options}),
 })`
     : `forRoot(${options})`
-  const code = `import { CronTime } from 'cron'
-import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
+  const [cron, slot] = hasCron
+    ? [`@Cron(${CRON}) // needs ScheduleModule.forRoot()\n  `, '']
+    : [
+        '// your timer calls it every 15 minutes: lockAtLeastFor is a little less\n  ',
+        ", lockAtLeastFor: '14m'",
+      ]
+  const hooks = project.sources().some((file) => project.read(file).includes('.enableShutdownHooks('))
+  const code = `${hasCron ? "import { CronTime } from 'cron'\n" : ''}import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { ${name} } from 'shedlock-orm/${entry}'
 ${several ? imports : ''}${isKnown ? (plan.adapter ?? '') : `${importOf(project, plan)}\n`}
-// in the imports of the root module
+// in the imports of each root module whose app has jobs
 ShedLockModule.${module}
 
 // on each job
 class Reports {
-  @Cron(${CRON})
-  @SchedulerLock({ name: 'report', lockAtMostFor: '14m' })
+  ${cron}@SchedulerLock({ name: 'report', lockAtMostFor: '14m'${slot} })
   async send() {}
 }
-
-// where the app starts
-app.enableShutdownHooks()
-`
+${hooks ? '' : '\n// where the app starts\napp.enableShutdownHooks()\n'}`
   const what =
     'Import the module, and lock each job that one instance is to run (for those of SchedulerRegistry see docs/nestjs.md#dynamic-jobs-intervals-and-timeouts in the repository)'
-  const cron = `cron${project.versionFor('@nestjs/schedule', 'cron')}`
-  return [`@nestjs/schedule ${version}`, [what, code], cron]
+  const wanted = project.versionFor('@nestjs/schedule', 'cron')
+  const own = project.version('cron')
+  const differs =
+    project.has('cron') && wanted !== '' && Number.parseInt(own, 10) !== Number.parseInt(wanted.slice(1), 10)
+  const other = differs ? `, which has cron${wanted}, not ${own}: make them one` : ''
+  return [`${found}${other}`, [what, code], ...(hasCron ? [`cron${wanted}`] : [])]
 }

@@ -31,7 +31,7 @@ describe('shedlock-orm init', () => {
     )
     expect(Object.keys(added)).toContain(USUAL)
     expect(stderr).toContain('postgresql in prisma/schema.prisma, node-cron 3.0.3, in ../jobs\n')
-    expect(stderr).toContain('there may be jobs in ../web, too\n')
+    expect(stderr).toContain('there may be jobs in ../web (croner 10), too\n')
     expect(stdout).toMatch(/is to run, in \.\.\/jobs; .*const \{ schedule \} = require\('node-cron'/s)
   })
 
@@ -43,11 +43,11 @@ describe('shedlock-orm init', () => {
       'bot/package.json': '{"dependencies":{"discord.js":"14"}}',
     })
     const says =
-      'is to run (see docs/schedulers.md#slots in the repository), and add shedlock-orm to its package;'
+      'is to run (see docs/schedulers.md#slots in the repository); if it is in another package, install shedlock-orm there;'
     expect((await init(join(folder, 'db'))).stdout).toContain(says)
     const alone = project({ 'package.json': packageWith({ '@prisma/client': '7' }), [USUAL]: SCHEMA })
     expect((await init(alone)).stdout).toContain(
-      'is to run (see docs/schedulers.md#slots in the repository);',
+      'is to run (see docs/schedulers.md#slots in the repository); let each',
     )
   })
 
@@ -73,6 +73,31 @@ describe('shedlock-orm init', () => {
     expect((await init(join(folder))).stderr).toContain('an ORM in api, db: run the command there')
   })
 
+  it('leaves out packages that only name the ORM', async () => {
+    const folder = project({
+      'package.json': JSON.stringify({ workspaces: ['*'] }),
+      'auth/package.json': packageWith({ prisma: '7' }),
+      'db/package.json': packageWith({ prisma: '7' }),
+      'db/a.prisma': '',
+      'jobs/package.json': packageWith({ typeorm: '1' }),
+      'jobs/source.ts': 'new DataSource({})',
+    })
+    expect((await init(folder)).stderr).toContain('an ORM in db, jobs: run the command there')
+  })
+
+  it('shows the scheduler of the package itself, and names all others', async () => {
+    const folder = project({
+      'package.json': packageWith({ 'node-cron': '4.0.0' }, { workspaces: ['*'] }),
+      'a/package.json': packageWith({ typeorm: '1', cron: '3.5.0', 'toad-scheduler': '4.1.0', bullmq: '5' }),
+      'b/package.json': packageWith({ cron: '2.4.4' }),
+    })
+    const { stdout, stderr } = await init(join(folder, 'a'))
+    expect(stdout).toContain("require('cron')")
+    expect(stderr).toContain('cron 3.5.0, and toad-scheduler 4.1.0, which is not shown\n')
+    expect(stderr).toContain('jobs in .. (node-cron 4.0.0), ../b (cron 2.4.4), too\n')
+    expect(stderr).toContain('repeated jobs of bullmq run once without a lock\n')
+  })
+
   it.each<[string, Texts, string]>([
     ['npm', { 'package-lock.json': '', '../yarn.lock': '' }, 'npm install'],
     ['npm, below the folder of another project', { '../yarn.lock': '' }, 'npm install'],
@@ -80,6 +105,12 @@ describe('shedlock-orm init', () => {
     ['Bun', { 'bun.lock': '' }, 'bun add'],
     ['Bun, beside what npm left', { 'bun.lockb': '', 'package-lock.json': '' }, 'bun add'],
     ['pnpm', { '../package.json': '{"workspaces":["app"],"packageManager":"pnpm@10.1.0"}' }, 'pnpm add'],
+    [
+      'the workspace, beside what npm left',
+      { 'package-lock.json': '', '../yarn.lock': '', '../package.json': '{"workspaces":["app"]}' },
+      'yarn add',
+    ],
+    ['pnpm, without its lock file', { '../pnpm-workspace.yaml': '' }, 'pnpm add'],
     ['pnpm, at the root', { 'pnpm-lock.yaml': '', 'pnpm-workspace.yaml': '' }, 'pnpm add -w'],
     ['Yarn 1, at the root', { 'yarn.lock': '# yarn lockfile v1', ...AT_ROOT }, 'yarn add -W'],
     ['a later Yarn, at the root', { 'yarn.lock': '__metadata:', ...AT_ROOT }, 'yarn add'],

@@ -79,6 +79,16 @@ describe('shedlock-orm init with TypeORM', () => {
       },
     ],
     [
+      'with the name that all share, beside an index',
+      {
+        [`db/${OLD}-app.ts`]: '',
+        'db/1715028537218-app.ts': '',
+        'db/index.ts': '',
+        'source.ts': "new DataSource({ migrations: ['db/*-app.ts'] })",
+      },
+      { 'db/DATE-app.ts': CLASS },
+    ],
+    [
       'into a folder with a migration of another name, not with scripts',
       { 'src/db/User.ts': 'class User1 implements MigrationInterface {}', 'src/migrations/1_fill.ts': '' },
       { 'src/db/DATE-CreateShedLock.ts': CLASS },
@@ -194,7 +204,7 @@ describe('shedlock-orm init with TypeORM', () => {
     const later = project({ 'package.json': TYPEORM, 'db/9715028537217-A.ts': '' })
     const { names, stdout } = await init(later)
     expect(names).toEqual(['db/9715028537218-CreateShedLock.ts'])
-    expect(stdout).toContain('and one with `synchronize: true` lists shedLockEntity().')
+    expect(stdout).toContain('A DataSource with `synchronize: true` also lists shedLockEntity().')
   })
 
   it('prints the migration and the entity to list if there is no folder', async () => {
@@ -217,15 +227,65 @@ describe('shedlock-orm init with TypeORM', () => {
   })
 
   it.each([
+    [
+      'source.ts',
+      `import { User } from './db/${OLD}-User'`,
+      "import { N } from './db/DATE-CreateShedLock'",
+      ', N',
+    ],
+    ['db/index.ts', `export * from './${OLD}-User.js'`, "export * from './DATE-CreateShedLock.js'", ''],
+    [
+      'source.js',
+      `const { User } = require("./db/${OLD}-User")`,
+      'const { N } = require("./db/DATE-CreateShedLock")',
+      ', N',
+    ],
+  ])('prints the line for %s, which lists the migrations', async (file, line, added, end) => {
+    const folder = project({ 'package.json': TYPEORM, [`db/${OLD}-User.ts`]: '', [file]: `// x\n${line}\n` })
+    const stdout = (await init(folder)).stdout
+      .replace(/\d{13}/g, 'DATE')
+      .replaceAll('CreateShedLockDATE', 'N')
+    const list = end && '\n   // at the end of the list: N'
+    expect(stdout).toContain(`Add the migration to ${file}, as the others:\n\n   ${added}${list}\n`)
+  })
+
+  it.each<[string, Texts, Texts, RegExp]>([
+    ['its script', { up: 'typeorm migration:run' }, {}, /lists shedLockEntity\(\):\n\n +npm run up\n/],
+    [
+      'its source',
+      {},
+      { 'a.ts': 'new DataSource({ migrationsRun: true })' },
+      /The app runs the migrations when it starts/,
+    ],
+    ['nothing', {}, { 'a.ts': 'new DataSource({ migrationsRun: false })' }, /No source and no script/],
+  ])('says what runs the migrations: %s', async (_, scripts, files, says) => {
+    const manifest = packageWith({ typeorm: '1.1.1' }, { scripts })
+    const { stdout } = await init(project({ 'package.json': manifest, [`db/${OLD}-A.ts`]: '', ...files }))
+    expect(stdout).toMatch(says)
+    expect(stdout.includes('No source and no script')).toBe(_ === 'nothing')
+  })
+
+  it.each([
     ['mysql', [], "{ dialect: 'mysql' }"],
     // The entity refuses a schema without a dialect.
     ['postgres', ['--schema', 'ops'], "{ schema: 'ops', dialect: 'postgres' }"],
     ['better-sqlite3', [], "{ dialect: 'sqlite' }"],
   ])('prints the entity for %s with its dialect', async (type, args, options) => {
-    const module = `TypeOrmModule.forRoot({ type: '${type}', synchronize: true })`
-    const folder = project({ 'package.json': TYPEORM, 'src/app.module.ts': module })
-    const { stdout } = await init(folder, ...args)
-    expect(stdout).toContain(`const entities = [shedLockEntity(${options})]`)
+    const printed = async (rest: string) => {
+      const module = `TypeOrmModule.forRoot({ type: '${type}'${rest} })`
+      return (await init(project({ 'package.json': TYPEORM, 'src/app.module.ts': module }), ...args)).stdout
+    }
+    const stdout = await printed('')
+    const entity = `const entities = [shedLockEntity(${options})]`
+    expect(stdout).toContain(entity)
+    const entityOnly = await printed(', synchronize: true')
+    expect(entityOnly).toContain(
+      `beside \`autoLoadEntities\` (docs/tables.md):\n\n   import { shedLockEntity }`,
+    )
+    expect(entityOnly).toContain(entity)
+    expect(entityOnly).not.toContain('igration')
+    // One of two databases.
+    expect(await printed(", type: 'oracle'")).toContain("dialect: '<database>'")
     const dialect = type === 'better-sqlite3' ? 'sqlite' : type
     const sql = ['npx shedlock-orm sql', dialect, ...args].join(' ')
     expect(stdout).toContain(`or create the table that \`${sql}\` prints`)
@@ -307,6 +367,17 @@ describe('shedlock-orm init with TypeORM', () => {
       'npx shedlock-orm doctor -d db/connection.ts',
     ],
     ['tsx', 'typeorm -d dist/db.config.js', 'npx shedlock-orm doctor -d dist/db.config.js'],
+    [
+      'ts-node',
+      'typeorm migration:generate -d b.ts\ntypeorm migration:run -d a.ts',
+      'npx shedlock-orm doctor -d a.ts',
+    ],
+    ['tsx', 'typeorm migration:run -d start.ts', 'npx shedlock-orm doctor'],
+    [
+      'tsx',
+      'node --env-file=.env.dev -r tsconfig-paths/register node_modules/typeorm/cli -d dist/a.js',
+      "NODE_OPTIONS='-r tsconfig-paths/register' npx shedlock-orm doctor -d dist/a.js --env .env.dev",
+    ],
     // Neither with the file of the app, which it would start, nor with a logger.
     ['tsx', 'ts-node src/main.ts', 'npx shedlock-orm doctor'],
     [
@@ -320,6 +391,7 @@ describe('shedlock-orm init with TypeORM', () => {
       const files = {
         'package.json': packageWith({ typeorm: '1.1.1', [name]: '10' }, { scripts: { migrate } }),
         'db/connection.ts': '',
+        'start.ts': 'export const source = new DataSource({})\nsource.initialize()',
         'src/typeorm-logger.ts': '',
         'src/logTypeorm.ts': '',
         'src/annotation/DataSource.ts': 'export const DataSource = () => SetMetadata()',
