@@ -19,7 +19,7 @@ interface Loaded {
 }
 
 interface ConfigPackage {
-  readonly loadConfigFromFile: (input: { configRoot: string }) => Promise<{
+  readonly loadConfigFromFile: (input: { configRoot: string; configFile?: string }) => Promise<{
     config?: PrismaConfig
     resolvedPath?: string | null
     error?: { readonly error?: unknown; readonly _tag?: string }
@@ -35,7 +35,12 @@ export async function prismaProject(project: Project) {
   const hasConfig = ['', '.config'].some(
     (at) => project.exists(at) && readdirSync(join(root, at)).some((name) => CONFIG.test(join(at, name))),
   )
-  const { file, config, variable }: Loaded = hasConfig ? await loadConfig(project) : { config: {} }
+  // Prisma needs its path, but a package of the workspace may find its own.
+  const passed = project.inScripts(/\bprisma\b.*\s--config[ =](\S+)/)
+  const deeper = project.sources().filter((path) => /\/prisma\.config\.[cm]?[jt]s$/.test(path))
+  const elsewhere = hasConfig ? '' : passed || (deeper.length === 1 ? (deeper[0] ?? '') : '')
+  const { file, config, variable }: Loaded =
+    hasConfig || elsewhere ? await loadConfig(project, elsewhere) : { config: {} }
   const named = config.schema ?? manifest.prisma?.schema
   if (named !== undefined && !existsSync(resolve(root, named)))
     throw wrongUsage(`The schema that this project names, ${named}, does not exist – generate or correct it.`)
@@ -66,8 +71,12 @@ export async function prismaProject(project: Project) {
     config: file,
     /** The schema that Prisma uses; missing if that is unknown. */
     main,
-    /** Whether Prisma finds it by itself, as only some versions find a folder. */
-    isUsual: named !== undefined || usual?.endsWith('.prisma') === true,
+    /** How Prisma is told of it; empty if it finds it by itself, as only some versions find a folder. */
+    flag: elsewhere
+      ? ` --config ${elsewhere}`
+      : named !== undefined || usual?.endsWith('.prisma') === true
+        ? ''
+        : ` --schema ${project.short(main?.path ?? '')}`,
     /** All of them, that one first. */
     schemas,
   }
@@ -136,14 +145,15 @@ function withoutComments(text: string): string {
 }
 
 /** Loads the config as the project's own Prisma does. Also returns the variable that is missing for the URL. */
-async function loadConfig(project: Project): Promise<Loaded> {
+async function loadConfig(project: Project, path: string): Promise<Loaded> {
   const loader = project.find(['@prisma/config'], ['prisma/package.json'])
   if (!loader)
     throw wrongUsage(
       "The config of Prisma can be read only with the project's own Prisma – install the project's packages first, such as prisma.",
     )
   const { loadConfigFromFile } = loader.load() as ConfigPackage
-  const { config = {}, resolvedPath, error } = await loadConfigFromFile({ configRoot: project.root })
+  const input = { configRoot: project.root, ...(path && { configFile: path }) }
+  const { config = {}, resolvedPath, error } = await loadConfigFromFile(input)
   const file = project.short(resolvedPath ?? project.root)
   if (!error) return { file, config }
   const why = oneLine(error.error ?? error._tag)
@@ -153,7 +163,7 @@ async function loadConfig(project: Project): Promise<Loaded> {
   // `env()` of prisma/config throws, though only the URL depends on it.
   process.env[variable] = 'unset'
   try {
-    const loaded = await loadConfig(project)
+    const loaded = await loadConfig(project, path)
     return { ...loaded, config: { ...loaded.config, datasource: {} }, variable }
   } finally {
     Reflect.deleteProperty(process.env, variable)

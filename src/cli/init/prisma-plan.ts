@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { prismaMigration, prismaModel, type PrismaProvider } from '../../prisma/internal'
 import { prismaContract } from '../../prisma-8/internal'
 import type { LockTableOptions } from '../../sql/internal'
 import { wrongUsage } from '../command-error'
+import { usualFileWith } from '../environment'
 import { nameFlags } from '../output'
 import { createsTable, hasModel, migrationsIn, prismaProject, type PrismaSchema } from '../prisma-project'
 import type { Project } from '../project'
@@ -13,8 +13,9 @@ import type { Plan, Step, Task, Write } from './plan'
 /** A schema that gets the table. */
 type ChosenSchema = PrismaSchema & { readonly migrates: boolean }
 
-export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan> {
-  const { main, schemas: all, isUsual: finds } = await prismaProject(project)
+export async function prismaPlan(task: Task): Promise<Plan> {
+  const { project, names, wanted } = task
+  const { main, schemas: all, flag: flagOfMain } = await prismaProject(project)
   const isWanted = ({ migrations }: PrismaSchema): boolean =>
     wanted.some((folder) => resolve(project.root, folder) === migrations)
   // The same models for other databases need the table too, and so do copies. A template has no provider.
@@ -22,18 +23,23 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     models === main?.models && models !== '' && provider !== ''
   const schemas = all.filter(wanted.length > 0 ? isWanted : (each) => each === main || isVariant(each))
   // Without a folder of migrations, an app with models pushes them, unless it names the folder. Schemas may share theirs.
-  const migrates = ({ migrations, models }: PrismaSchema): boolean =>
-    wanted.length > 0 || existsSync(migrations) || models === ''
+  const pulls = project.inScripts(PULL) !== ''
+  // Loose files are run by hand.
+  const isPrismas = ({ migrations }: PrismaSchema): boolean =>
+    migrationsIn(project, migrations).some(({ name, text }) => text !== '' || name === 'migration_lock.toml')
+  const migrates = (schema: PrismaSchema): boolean =>
+    isPrismas(schema) || (!pulls && (wanted.length > 0 || schema.models === ''))
   const isFirst = (schema: PrismaSchema): boolean =>
     schemas.find(({ migrations }) => migrations === schema.migrations) === schema
   const chosen = schemas.map((schema) => ({ ...schema, migrates: isFirst(schema) && migrates(schema) }))
   const [first] = chosen
   if (!first) throw wrongUsage(whyNone(project, all, wanted))
-  const isUsual = ({ path }: PrismaSchema): boolean => finds && path === main?.path
+  const flagOf = ({ path }: PrismaSchema): string =>
+    path === main?.path ? flagOfMain : ` --schema ${project.short(path)}`
   const inside = project.members().filter(({ root }) => root.startsWith(`${project.root}/`))
   const owner = inside.find(({ root }) => first.path.startsWith(`${root}/`))
   // It may configure where its migrations are.
-  if (owner?.declares('prisma') === true && !isUsual(first))
+  if (owner?.declares('prisma') === true && flagOf(first) !== '')
     throw wrongUsage(
       `The Prisma schema is that of a package – run this command there: cd ${project.short(owner.root)}`,
     )
@@ -51,7 +57,7 @@ export async function prismaPlan({ project, names, wanted }: Task): Promise<Plan
     writes: parts.flatMap(({ writes }) => writes),
     present: parts.flatMap(({ present }) => present),
     others: all.filter((schema) => !schemas.includes(schema)).map(({ path }) => project.short(path)),
-    steps: migrated.map((schema) => migrating(project, schema, isUsual(schema), migrated.length > 1)),
+    steps: migrated.map((schema) => migrating(task, schema, flagOf(schema), migrated.length > 1)),
     provider: ['prismaLockProvider', 'prisma'],
     adapter: ownAdapter(project, first),
     client: { name: 'prisma', close: 'prisma.$disconnect()' },
@@ -87,24 +93,46 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
     : `There is no Prisma schema here, but ${elsewhere.join(', ')} – run \`npx shedlock-orm init prisma\` where you run Prisma.`
 }
 
-function migrating(project: Project, schema: ChosenSchema, isUsual: boolean, isOneOfMany: boolean): Step {
-  const { provider, migrations, migrates } = schema
+/** With it, another tool makes the tables. */
+const PULL = /(\bprisma db pull\b)/
+
+function migrating({ project, names }: Task, schema: ChosenSchema, flag: string, isOneOfMany: boolean): Step {
+  const { provider, migrations, migrates, variable = 'DATABASE_URL', url } = schema
   const path = project.short(schema.path)
-  const at = isUsual ? '' : ` --schema ${path}`
   const where = isOneOfMany ? `, where you use ${path}` : ''
   // Prisma finds only a folder of this name beside a schema.
-  if (at !== '' && basename(migrations) !== 'migrations')
+  if (flag.startsWith(' --schema') && basename(migrations) !== 'migrations')
     return [`Migrate as you run those in ${project.short(migrations)}, and generate the client.`, '']
-  const onMySql = ' (MySQL ignores case; `npx shedlock-orm sql mysql` prints a table that does not)'
+  const sql = `npx shedlock-orm sql ${provider}${nameFlags(names)}`
+  if (!migrates && project.inScripts(PULL))
+    return [`Create this table as the others that you pull${where}:`, sql]
   const [what, command] = migrates
     ? [`Migrate, and generate the client${where}`, 'migrate deploy']
     : [
-        `There are no migrations of ${path}, so create this table as you do those of your other models, although Prisma then leaves the names of locks to the database's collation${provider === 'mysql' ? onMySql : ''}. If you push them`,
+        `There are no migrations of ${path}, so create this table as you do those of your other models (\`${sql}\` prints it). If you push them, the database may ignore the case of names`,
         'db push',
       ]
   const isRemote = ['@prisma/adapter-libsql', '@prisma/adapter-d1'].some((name) => project.has(name))
-  const note = isRemote ? ' (this reaches neither Turso nor D1: run the SQL there as that of the others)' : ''
-  return [`${what}${note}:`, `npx prisma ${command}${at} && npx prisma generate${at}`]
+  const text = schema.files.map((file) => file.text).join('\n')
+  const [, api] = /\bprovider\s*=\s*"([^"]*(?:graphql|trpc|crud|nestjs)[^"]*)"/.exec(text) ?? []
+  const note =
+    (isRemote ? ' (this reaches neither Turso nor D1: run the SQL there as that of the others)' : '') +
+    (api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`)
+  // That of another schema names its path.
+  const isIts = (text: string): boolean =>
+    text.includes(path) || (!flag.startsWith(' --schema') && !text.includes('--schema'))
+  const script = (does: string): string =>
+    project.scriptOf((text) => text.includes(`prisma ${does}`) && isIts(text))
+  const own = script(command)
+  const options = `${text.includes('typedSql') ? ' --sql' : ''}${flag}`
+  const generate = script('generate') || `npx prisma generate${options}`
+  // Prisma reads no other file by itself.
+  const isSet =
+    own !== '' ||
+    (url ?? '') !== '' ||
+    ['.env', 'prisma/.env'].includes(usualFileWith(project, variable) ?? '')
+  const set = isSet ? '' : `, with ${variable} set`
+  return [`${what}${note}${set}:`, `${own || `npx prisma ${command}${flag}`} && ${generate}`]
 }
 
 /** What one schema needs. */
@@ -176,10 +204,12 @@ function appended(project: Project, file: string, model: string): Write {
 function migrationWrites(project: Project, { migrations, provider }: PrismaSchema, text: string): Write[] {
   const existing = migrationsIn(project, migrations)
   const begun = existing.find((each) => each.name.endsWith('_create_shedlock') && each.text === '')
-  const newest = existing.findLast(({ name }) => /^\d{14}_/.test(name))?.name.slice(0, 14) ?? '0'
+  const [newest = '0'] =
+    /^\d+(?=_)/.exec(existing.findLast(({ name }) => /^\d+_/.test(name))?.name ?? '') ?? []
   const today = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
-  // Prisma runs migrations in the order of their names.
-  const date = newest < today ? today : String(BigInt(newest) + 1n)
+  // Prisma runs migrations in the order of their names, which may be numbered: 0068_users.
+  const next = String(BigInt(newest) + 1n).padStart(newest.length, '0')
+  const date = `${newest}_` < `${today}_` ? today : next
   const file = begun?.file ?? project.short(join(migrations, `${date}_create_shedlock`, 'migration.sql'))
   const lock = project.short(join(migrations, 'migration_lock.toml'))
   const owner = { file: lock, text: `# Please do not edit this file manually\nprovider = "${provider}"\n` }

@@ -189,7 +189,9 @@ export default defineConfig({
 
   it('pushes the models of a database without migrations beside one with migrations', async () => {
     const mysql = { 'prisma/mysql.prisma': SCHEMA.replace('postgresql', 'mysql') + USER }
-    const { stdout } = await init(project({ 'package.json': PRISMA, ...ON_POSTGRES, ...mysql }))
+    const folder = project({ 'package.json': PRISMA, ...ON_POSTGRES, ...mysql })
+    const { stdout } = await init(folder, '--table-name', 'locks')
+    expect(stdout).toContain('(`npx shedlock-orm sql mysql --table-name locks` prints it)')
     expect(stdout).toContain('npx prisma migrate deploy && ')
     expect(stdout).toMatch(
       /There are no migrations of prisma\/mysql\.prisma, .*npx prisma db push --schema prisma\/mysql\.prisma /s,
@@ -209,13 +211,35 @@ export default defineConfig({
     expect((await init(project({ 'package.json': PRISMA, ...ON_POSTGRES }))).stdout).not.toMatch(says)
   })
 
-  it('writes only the model where the models were pushed', async () => {
-    const folder = project({ 'package.json': PRISMA, [USUAL]: SCHEMA + USER })
+  it('writes only the model where the models were pushed, or SQL is run by hand', async () => {
+    // The root of a workspace need not name the ORM.
+    const files = { 'package.json': '{}', [USUAL]: SCHEMA + USER, 'prisma/migrations/a.sql': '' }
+    const folder = project(files)
     const { added, stdout } = await init(folder)
     expect(added).toEqual({ [USUAL]: `\n${MODEL}` })
     expect(stdout).toMatch(
-      /as you do those of your other models, .* If you push them:\n\n +npx prisma db push/,
+      /as you do those of your other models .* If you push them, .* with POSTGRES_URL set:\n\n +npx prisma db push/,
     )
+  })
+
+  it.each([
+    [
+      'a schema that is pulled',
+      '',
+      { pull: 'prisma db pull && prisma generate' },
+      /as the others that you pull:\n\n +npx shedlock-orm sql postgresql\n/,
+    ],
+    ['a client of SQL', 'previewFeatures = ["typedSql"]', {}, /npx prisma generate --sql\n/],
+    [
+      'an API that is generated',
+      'provider = "typegraphql-prisma"',
+      {},
+      /\(typegraphql-prisma then knows ShedLock, too: keep it out/,
+    ],
+  ])('says what is left with %s', async (_, generator, scripts, says) => {
+    const schema = `${SCHEMA}generator x {\n  ${generator}\n}\n${USER}`
+    const manifest = packageWith({ '@prisma/client': '6' }, { scripts })
+    expect((await init(project({ 'package.json': manifest, [USUAL]: schema }))).stdout).toMatch(says)
   })
 
   it('writes the first migration where its folder is named', async () => {
@@ -245,6 +269,57 @@ export default defineConfig({
     const files = { [file]: 'POSTGRES_URL=postgres://localhost/app\n', [USUAL]: SCHEMA }
     const { stdout } = await init(project({ 'package.json': PRISMA, ...files }))
     expect(stdout).toContain(`npx shedlock-orm doctor ${option}\n`)
+  })
+
+  it.each<[string, object]>([
+    ['that is the only one', {}],
+    [
+      'that a script names',
+      { scripts: { migrate: 'prisma migrate dev --config apps/api/prisma.config.ts' } },
+    ],
+  ])('passes Prisma the config of another folder %s', async (_, rest) => {
+    const config = "export default { schema: 'models.prisma', migrations: { path: 'steps' } }"
+    const files = { 'apps/api/prisma.config.ts': config, 'apps/api/models.prisma': SCHEMA + USER }
+    const other: Texts = 'scripts' in rest ? { 'apps/web/prisma.config.ts': '' } : {}
+    const manifest = packageWith({ '@prisma/client': '7.10.0' }, rest)
+    const folder = project({ 'package.json': manifest, ...files, ...other }, 'prisma')
+    const { stdout, added } = await init(folder, '--migrations', 'apps/api/steps')
+    expect(Object.keys(added)).toContain('apps/api/steps/DATE_create_shedlock/migration.sql')
+    const flag = ' --config apps/api/prisma.config.ts'
+    expect(stdout).toContain(`npx prisma migrate deploy${flag} && npx prisma generate${flag}\n`)
+  })
+
+  it.each<[string, Texts, Texts, string]>([
+    [
+      'the scripts of the app, but neither those for tests nor those that do more',
+      {
+        'test:migrate': 'prisma migrate deploy',
+        start: 'prisma migrate deploy && node main.js',
+        other: 'prisma migrate deploy --schema other.prisma',
+        migrate: 'dotenv -e ../.env -- prisma migrate deploy',
+        generate: 'prisma generate',
+      },
+      {},
+      'client:\n\n   npm run migrate && npm run generate\n',
+    ],
+    [
+      'the variable that Prisma does not find',
+      {},
+      { '.env.local': 'POSTGRES_URL=x' },
+      'client, with POSTGRES_URL set:\n\n   npx prisma migrate deploy && npx prisma generate\n',
+    ],
+    ['no variable that it finds', {}, { '.env': 'POSTGRES_URL=x' }, 'client:\n\n   npx prisma migrate'],
+  ])('prints how to migrate with %s', async (_, scripts, files, says) => {
+    const manifest = packageWith({ '@prisma/client': '7.10.0' }, { scripts })
+    const { stdout } = await init(project({ 'package.json': manifest, ...ON_POSTGRES, ...files }))
+    expect(stdout).toContain(says)
+  })
+
+  it('numbers the migration as the others', async () => {
+    const dates = { 'prisma/migrations/20240101000000_old/migration.sql': '' }
+    const numbered = { 'prisma/migrations/68_users/migration.sql': '' }
+    const folder = project({ 'package.json': PRISMA, [USUAL]: SCHEMA, ...dates, ...numbered })
+    expect((await init(folder)).names).toContain('prisma/migrations/69_create_shedlock/migration.sql')
   })
 
   it('needs no variable if the schema contains the path of the database', async () => {
