@@ -44,9 +44,10 @@ const FRAMEWORKS = {
 /** Queues, which call each due time once by themselves. */
 export const QUEUES = ['bullmq', 'bull', 'agenda', 'pg-boss', 'graphile-worker']
 
-/** The schedulers that a package names, the one to print first, with their versions. */
+/** The schedulers that a package with jobs names, the one to print first, with their versions. */
 export function schedulersOf(member: Project): readonly string[] {
-  return namesIn(member).map((name) => `${name} ${member.version(name)}`)
+  const found = namesIn(member).map((name) => `${name} ${member.version(name)}`)
+  return found.length > 0 ? found : ['vercel.json']
 }
 
 function namesIn(member: Project): readonly SchedulerName[] {

@@ -90,11 +90,13 @@ describe('shedlock-orm init', () => {
       'package.json': packageWith({ 'node-cron': '4.0.0' }, { workspaces: ['*'] }),
       'a/package.json': packageWith({ typeorm: '1', cron: '3.5.0', 'toad-scheduler': '4.1.0', bullmq: '5' }),
       'b/package.json': packageWith({ cron: '2.4.4' }),
+      'c/package.json': '{}',
+      'c/vercel.json': '{"crons":[{"path":"/x"}]}',
     })
     const { stdout, stderr } = await init(join(folder, 'a'))
     expect(stdout).toContain("require('cron')")
     expect(stderr).toContain('cron 3.5.0, and toad-scheduler 4.1.0, which is not shown\n')
-    expect(stderr).toContain('jobs in .. (node-cron 4.0.0), ../b (cron 2.4.4), too\n')
+    expect(stderr).toContain('jobs in .. (node-cron 4.0.0), ../b (cron 2.4.4), ../c (vercel.json), too\n')
     expect(stderr).toContain('repeated jobs of bullmq run once without a lock\n')
   })
 
