@@ -104,7 +104,7 @@ export class LockingTaskExecutor {
     this.#provider = parseProvider(provider)
     const parsed = parseOptions(options, EXECUTOR_OPTIONS, 'executor options')
     const { listeners = [], defaultLockAtMostFor, defaultLockAtLeastFor, ...others } = parsed
-    // As in `lockRequest`, an option that is left out above does not compile.
+    // As in `lockRequest`, an option that is left out above does not compile, and lint refuses one that is not used below.
     others satisfies Record<string, never>
     this.#listeners = listeners
     this.#defaults = { lockAtMostFor: defaultLockAtMostFor, lockAtLeastFor: defaultLockAtLeastFor }
@@ -130,7 +130,7 @@ export class LockingTaskExecutor {
     try {
       const result = await run
       if (result.executed) return result
-      const { executed, ...skip } = result
+      const { executed: _, ...skip } = result
       if (skip.reason === 'held') warnUnderExec(name)
       const { onSkip } = request
       if (typeof onSkip === 'function') await onSkip({ ...event, ...skip })

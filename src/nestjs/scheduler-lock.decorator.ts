@@ -57,7 +57,7 @@ export function SchedulerLock<This = unknown, Arguments extends unknown[] = neve
 function lockedMethod(method: Method, key: PropertyKey, options: SchedulerLockOptions): Method {
   const locked: Method = async function (...args) {
     const executors = executorsOf(this, method.name)
-    const { name, slot, provider, catchUp, ...configuration } = configurationOf(this, options)
+    const { name, slot, provider, catchUp: _, ...configuration } = configurationOf(this, options)
     const lockName = typeof name === 'function' ? name.apply(this, args) : name
     const due = () =>
       slot
