@@ -49,21 +49,20 @@ export async function placeOf(name: string, provider: SqlLockProvider): Promise<
   return name === '' ? place : `${name}: ${place}`
 }
 
-/** The code for anything but a LockError. */
-const UNEXPECTED = 'UNEXPECTED_ERROR'
+/** The codes whose messages have no words of the database. Of a lost lock, they say why it could not be extended. */
+const OWN_WORDS = /^(INVALID_CONFIGURATION|INVALID_CLIENT|TABLE_.+|NOT_LOCKED|SKIPPED|SHUTDOWN)$/
 
 const ADVICE: Readonly<Record<string, string>> = {
   TIMEOUT:
     'The database did not answer in time. Check whether it is reachable, the connection pool is exhausted, or the table is locked.',
   DATABASE_ERROR:
     "The database is not reachable, or it answered with an error. The app's log has that error; npx shedlock-orm doctor finds what is wrong with the table.",
-  [UNEXPECTED]: "The app's log has the error.",
 }
 
 /** Describes an error to visitors. The database's own message may contain secrets, so it only goes to the app's log. */
 export function failureOf(error: unknown): { code: string; message: string } {
-  const { code, message } = error instanceof LockError ? error : { code: UNEXPECTED, message: '' }
-  const advice = ADVICE[code]
-  if (advice !== undefined) warn(error)
-  return { code, message: advice ?? message }
+  const { code, message } = error instanceof LockError ? error : { code: 'UNEXPECTED_ERROR', message: '' }
+  if (OWN_WORDS.test(code)) return { code, message }
+  warn(error)
+  return { code, message: ADVICE[code] ?? "The app's log has the error." }
 }

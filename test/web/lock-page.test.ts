@@ -354,22 +354,26 @@ describe('what the app knows of its jobs', () => {
     expect([other.status, await other.text()]).toEqual([409, expect.stringContaining('cannot run the job')])
   })
 
-  it('says that a run failed, without its message, which goes to the log', async () => {
+  it.each([
+    ['RangeError', 'it threw RangeError.', new RangeError('hunter2')],
+    // A lost lock says why the database did not extend it.
+    ['LOCK_LOST', 'LOCK_LOST:', new LockError('LOCK_LOST', 'it could not be extended: hunter2')],
+  ])('says that a run failed, without its message, which goes to the log: %s', async (name, says, thrown) => {
     const warnings = mutedWarnings()
-    const { provider, post, html } = await openRun(() => Promise.reject(new RangeError('hunter2')))
+    const { provider, post, html } = await openRun(() => Promise.reject(thrown))
     const answer = await post(RUN, REASON)
     expect(answer.status).toBe(500)
     const text = await answer.text()
-    expect(text).toContain('<strong>The run failed:</strong> it threw RangeError.')
+    expect(text).toContain(`<strong>The run failed:</strong> ${says} The app`)
     expect(text).not.toContain('hunter2')
     expect(warnings.mock.calls.map(([warning]) => String(warning))).toContainEqual(
       expect.stringContaining('hunter2'),
     )
     expect((await provider.table.find('job'))?.lastRun).toMatchObject({
       outcome: 'failed',
-      error: 'RangeError',
+      error: name,
     })
-    expect(rows(await html())[0]?.[2]).toMatch(/^failed after \d+m?s RangeError /)
+    expect(rows(await html())[0]?.[2]).toMatch(new RegExp(`^failed after \\d+m?s ${name} `))
   })
 
   it('answers within seconds, though a run goes on, whose row then says how it ended', async () => {
