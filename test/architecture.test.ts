@@ -80,6 +80,8 @@ function door(floor: string): string {
   return files.some(({ path }) => path === internal) ? internal : `${floor}/index.ts`
 }
 
+const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*/g
+
 const isRelative = (specifier: string): boolean => specifier.startsWith('.')
 
 describe('the floors', () => {
@@ -118,7 +120,7 @@ describe('the floors', () => {
       /\b(performance\.now|Date\.now|Math\.random|set(Timeout|Interval|Immediate)|clearTimeout)\b/
     const asking = files
       .filter(({ floor, path }) => ['core', 'sql'].includes(floor) && path !== 'core/time.ts')
-      .filter(({ source }) => outside.test(source.getText().replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')))
+      .filter(({ source }) => outside.test(source.text.replace(COMMENT, '')))
     expect(asking.map(({ path }) => path)).toEqual([])
   })
 
@@ -150,6 +152,19 @@ it.each([
   const folders = readdirSync(join(project, parent), { withFileTypes: true })
   const names = folders.filter((entry) => entry.isDirectory()).map(({ name }) => `${parent}/${name}`)
   expect(named.sort()).toEqual(names.sort())
+})
+
+it('no comment of core and sql, nor the page, names a function or a class that is gone', () => {
+  const code = files.map(({ source }) => source.text.replace(COMMENT, '')).join('\n')
+  const known = new Set(code.match(/\w+/g))
+  const described = files.filter(({ floor }) => ['core', 'sql'].includes(floor))
+  const comments = described.flatMap(({ source }) => source.text.match(COMMENT) ?? [])
+  const named = [...comments, read('docs/maintainers/architecture.md')].flatMap(
+    // Between backticks, or first in a line of the path of one lock.
+    (text) => text.match(/(?<=`|^ *(?:new |\w+\.)?)\w*[a-z][A-Z]\w*(?=[`(. ])/gm) ?? [],
+  )
+  expect(named.length).toBeGreaterThan(100)
+  expect(named.filter((name) => !known.has(name))).toEqual([])
 })
 
 it('a dialect is named only where that is the matter', () => {
