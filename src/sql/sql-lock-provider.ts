@@ -87,7 +87,9 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
  * revives it. If nothing changed although the row is still ours, something in the database is in the way: an error.
  *
  * Release. `lock_until` becomes now, or the end of `lockAtLeastFor`, and the owner is replaced by how the run ended. From then on no
- * late statement of ours finds the row. If the release fails, the row is a debt.
+ * late statement of ours finds the row. Without an answer it is sent again until the time limit, half of which the first attempt gets.
+ * Then the row is a debt: a `Settlement` (debts.ts), which the `ReleaseQueue` sends; their constants say when. Below a call, only
+ * `CONNECTS_WITHIN` (drivers) and what a statement tells its server (`settled`, `setting`) limit the time.
  *
  * Death. If the process dies, nothing is sent. The row expires at `lock_until`, and the next acquisition finds there that its run
  * died.
