@@ -1,8 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { flagOf, OPTIONS } from '../src/cli/options'
-import type { SchedulerName } from '../src/cli/init/usage'
-import type { LockErrorCode } from '../src/core/errors'
+import { SCHEDULERS } from '../src/cli/init/usage'
 import { CLIENT_DIALECTS } from '../src/prisma/prisma-client'
 import { dialects } from '../src/sql/dialects'
 import { servers } from './backends/servers'
@@ -13,29 +12,6 @@ import { read, root } from './project'
 
 // For a new member of one of these kinds, the failures name every place that needs it. Objects with a key for each member are left
 // out, because without it they do not compile.
-
-/** If one is missing, this does not compile. */
-const ERROR_CODES = Object.keys({
-  INVALID_CONFIGURATION: true,
-  INVALID_CLIENT: true,
-  TABLE_MISSING: true,
-  TABLE_MISMATCH: true,
-  TIMEOUT: true,
-  DATABASE_ERROR: true,
-  NOT_LOCKED: true,
-  SKIPPED: true,
-  LOCK_LOST: true,
-  SHUTDOWN: true,
-} satisfies Record<LockErrorCode, true>)
-const SCHEDULERS = Object.keys({
-  '@nestjs/schedule': true,
-  bree: true,
-  'node-cron': true,
-  croner: true,
-  'node-schedule': true,
-  cron: true,
-  'toad-scheduler': true,
-} satisfies Record<SchedulerName, true>)
 
 const filesUnder = (folder: string, ending: string): string[] =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -128,7 +104,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
   'error code': {
-    members: ERROR_CODES,
+    members: [...read('src/core/errors.ts').matchAll(/^ {2}\| '(\w+)'/gm)].map(([, code = '']) => code),
     places: {
       'a line in the comment of LockErrorCode in src/core/errors.ts': (code) =>
         read('src/core/errors.ts').includes(`\n * - \`${code}\` `),
@@ -179,7 +155,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
   scheduler: {
-    members: SCHEDULERS,
+    members: Object.keys(SCHEDULERS),
     places: {
       'a version that is installed here or in test/processes/examples': (name) =>
         [devDependencies, examples.devDependencies].some((installed) => name in installed),

@@ -10,7 +10,7 @@ const DOCS = 'docs/schedulers.md#slots'
 const CRON_JOB = `CronJob.from({ cronTime: ${CRON}, start: true, onTick() { return send(this) } })`
 
 /** Every scheduler that is recognized, with its first version that is printed, or the page about it. */
-const SCHEDULERS = {
+export const SCHEDULERS = {
   '@nestjs/schedule': 'docs/nestjs.md',
   bree: DOCS,
   'node-cron': [3, ['schedule', 'slot: slotOf', `schedule(${CRON}, send)`, 'job.stop()']],
