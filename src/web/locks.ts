@@ -49,7 +49,7 @@ export async function placeOf(name: string, provider: SqlLockProvider): Promise<
   return name === '' ? place : `${name}: ${place}`
 }
 
-/** The codes whose messages have no words of the database. Of a lost lock, they say why it could not be extended. */
+/** The codes whose messages never contain one of the database. That of a lost lock may: it says why the lock could not be extended. */
 const OWN_WORDS = /^(INVALID_CONFIGURATION|INVALID_CLIENT|TABLE_.+|NOT_LOCKED|SKIPPED|SHUTDOWN)$/
 
 const ADVICE: Readonly<Record<string, string>> = {
