@@ -23,17 +23,17 @@ export interface Debt {
   readonly release: (deadline: Deadline) => Promise<number | Failure>
 }
 
-/** How the interval grows while another session has locked the row. */
-const WHILE_BUSY = { first: 100, growth: 2, longest: 10_000 }
+/** How the interval grows while another session has locked the row, in milliseconds. */
+const WHILE_BUSY = { first: 200, growth: 2, longest: 10_000 }
 /** How the interval grows for a row that was not found. It grows fast, because a late statement usually arrives soon. */
-const UNTIL_FOUND = { first: 100, growth: 6, longest: 300_000 }
+const UNTIL_FOUND = { first: 600, growth: 6, longest: 300_000 }
 /** How long to wait before one more release after two without an answer; twice as long after each further one. In milliseconds. */
 const AFTER_TWO_SILENT = 120_000
 /** How long before the end of a drain its last attempt ends: a pool that is closed then would wait for its session. */
 const BEFORE_THE_END = 50
 
 function intervalAfter(attempts: number, { first, growth, longest }: typeof UNTIL_FOUND): number {
-  return time.jittered(Math.min(first * growth ** attempts, longest))
+  return time.jittered(Math.min(first * growth ** (attempts - 1), longest))
 }
 
 /**
