@@ -14,7 +14,7 @@ const SESSIONS: Readonly<Record<Handling['session'], string>> = {
   release: '',
   end: ', on another connection',
   'end sparingly': '; the connection is closed, if few were lately',
-  leave: ', on another connection',
+  'leave its server': ', on another connection',
 }
 const REPEATS: Readonly<Record<Handling['repeat'], string>> = {
   soon: 'sent again',

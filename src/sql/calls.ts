@@ -152,11 +152,11 @@ export class Attempt {
   /** Does with the session what the failure of its statement calls for. Never rejects. */
   async handOver(what: Handling['session'], countSilence: () => boolean): Promise<void> {
     const canEnd = this.#session?.end !== undefined
-    const ends = what === 'leave' || what === 'end' || (what === 'end sparingly' && countSilence())
+    const ends = what === 'leave its server' || what === 'end' || (what === 'end sparingly' && countSilence())
     await this.giveBack(ends ? 'end' : 'release')
     // Otherwise the pool would keep lending connections to a server that accepts no writes, and no job would run. If that fails, the
     // next attempt shows it.
-    if (what === 'leave' && !canEnd) await this.client.dropReadOnly?.().catch(() => undefined)
+    if (what === 'leave its server' && !canEnd) await this.client.dropReadOnly?.().catch(() => undefined)
   }
 
   /**

@@ -53,8 +53,8 @@ export interface Handling {
    * if repeatable`: the statement may have been executed, so only if the call `isRepeatable`.
    */
   readonly repeat: 'soon' | 'later' | 'later, if repeatable' | 'never'
-  /** What becomes of the session. `none`: there is none. `end sparingly`: each end makes the app's pool open another one, so only as many as `SessionPool` allows. */
-  readonly session: 'none' | 'release' | 'end' | 'end sparingly' | 'leave'
+  /** What becomes of it. `end sparingly`: as often as `SessionPool` allows. `leave its server`: end it; idle ones may lead there, too. */
+  readonly session: 'none' | 'release' | 'end' | 'end sparingly' | 'leave its server'
   /** Creates the error for the caller. */
   readonly error: (cause: unknown, limits: CallLimits) => unknown
 }
@@ -75,7 +75,7 @@ export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
   'read-only': {
     when: 'the server accepts no writes',
     repeat: 'later',
-    session: 'leave',
+    session: 'leave its server',
     error: readOnlyError,
   },
   unprepared: {

@@ -392,7 +392,7 @@ export const mutations: readonly Mutation[] = [
     rule: 20,
     breaks: 'a server that accepts no writes is not left',
     file: 'src/sql/calls.ts',
-    find: "if (what === 'leave' && !canEnd) await this.client.dropReadOnly?.()",
+    find: "if (what === 'leave its server' && !canEnd) await this.client.dropReadOnly?.()",
     replace: 'await Promise.resolve(canEnd)',
     tests: ['test/prisma/read-only-connection.test.ts'],
     backend: 'mariadb',
