@@ -164,7 +164,7 @@ export class SessionPool {
     const turns = this.#turns.size
     // While they wait on the server, as MySQL's do for a locked table, leave the app the other half of a usual pool.
     if (!this.#canOpen(turn)) return turns < (this.#lastTurnWaited ? USUAL_CONNECTIONS : MOST_OF_POOL)
-    if (turns === 0 || turns < this.#connections - (this.#isReserved(turn) ? 1 : 0)) return true
+    if (turns === 0 || turns < this.#connections - (this.#isKeptFrom(turn) ? 1 : 0)) return true
     if (turns >= turn.ownConnections) return false
     if (turn.precedence === 'held') return true
     const { length } = this.#waiting
@@ -185,7 +185,7 @@ export class SessionPool {
     if (unusable) throw unusable
     const source = client.source?.()
     for (const idle of this.#idle.toReversed()) {
-      if (this.#isReserved(turn)) break
+      if (this.#isKeptFrom(turn)) break
       // After the client was ended, what is not an acquisition also uses a connection to where the client led before.
       const fits =
         (!idle.isOwn || ownConnections > 0) &&
@@ -229,10 +229,10 @@ export class SessionPool {
   }
 
   /**
-   * Whether the only idle connection is not for this turn: once it has been idle for long, it is left to what keeps a held lock, if the turn
+   * Whether the only idle connection is kept from this turn: once it has been idle for long, it stays for what keeps a held lock, if the turn
    * can open another one.
    */
-  #isReserved({ ownConnections, precedence }: Turn): boolean {
+  #isKeptFrom({ ownConnections, precedence }: Turn): boolean {
     const [only, ...others] = this.#idle
     if (!only || others.length > 0 || precedence !== 'acquisition' || this.#heldLocks.size === 0) return false
     return this.#connections < ownConnections && time.now() - only.since > IDLE
