@@ -43,7 +43,7 @@ type Counting = Pick<LockDialect, 'counted' | 'joined'>
 export interface Database {
   readonly client: SqlClient
   readonly dialect: ErrorCodes & Counting
-  /** For one call, in milliseconds. */
+  /** For one call, in milliseconds. `Deadline` adds up to as much again if the process stood still beyond it. */
   readonly timeLimit: number
   readonly shared: ClientState
   /** How many connections the client may open for locks. */
