@@ -132,7 +132,7 @@ export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
     session: 'end',
     error: (cause, { lockName }) => unfitError(IN_TRANSACTION, lockName, cause),
   },
-  // The table may be the cause, so the caller of the call looks at it first: see lock-table.ts.
+  // The table may be the cause, so `LockTable.call` looks at it, and then throws what is wrong with it, or a `DATABASE_ERROR`.
   refused: {
     when: 'the server answered with any other error, or no connection can ever be opened',
     repeat: 'never',
