@@ -46,7 +46,7 @@ export class LockRow implements Acquisition {
     recogniseEveryCopy(this, 'LockRow')
   }
 
-  /** Over until the row is acquired. */
+  /** Over until the row is acquired. Once it is over again, `HeldLock` loses the lock, and neither extends it nor reads its token. */
   lease = new Lease(0)
   #atLeast = this.lease
   /** The longest lease that was requested, because an extension without an answer may still take effect. */
