@@ -5,7 +5,7 @@ import type { PendingRelease } from './release-queue'
 
 /** A write that acquires a row, if it arrives. */
 export interface Write {
-  /** What it did. `lost`: no answer will come, but the statement itself may still arrive. */
+  /** What it did. `lost`: no answer will come, as after its session was ended, but the statement itself may still arrive. */
   readonly effect: 'pending' | 'acquired' | 'nothing' | 'lost'
   /** Resolves once `effect` is no longer `pending`. */
   readonly answered: Promise<void>
