@@ -54,10 +54,8 @@ it('names are printed that code needs too', async () => {
   expect(await runCli(['sql', 'mysql'])).toMatchObject({ status: 0, stderr: '' })
 })
 
-describe('shedlock-orm --help', () => {
-  it('prints the exit statuses and the version', async () => {
-    expect((await runCli(['--help'])).stdout).toMatch(/Exit status:\n {2}0 /)
-    const { version } = JSON.parse(read('package.json')) as { version: string }
-    expect((await runCli(['--version'])).stdout).toBe(`${version}\n`)
-  })
+it('shedlock-orm --help prints the exit statuses and the version', async () => {
+  expect((await runCli(['--help'])).stdout).toMatch(/Exit status:\n {2}0 /)
+  const { version } = JSON.parse(read('package.json')) as { version: string }
+  expect((await runCli(['--version'])).stdout).toBe(`${version}\n`)
 })

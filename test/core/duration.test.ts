@@ -88,23 +88,21 @@ describe('aDuration', () => {
   })
 })
 
-describe('formatDuration', () => {
-  it.each([
-    [0, '0ms'],
-    [999.4, '999ms'],
-    [1_000, '1s'],
-    [9_500, '10s'],
-    [60_000, '1m'],
-    [9 * 60_000 + 5_000, '9m 5s'],
-    [10 * 60_000 + 5_000, '10m'],
-    [9 * HOUR + 59 * 60_000, '9h 59m'],
-    // The next smaller unit is minutes.
-    [HOUR + 5_000, '1h'],
-    [DAY + 5 * HOUR, '1d 5h'],
-    [40 * DAY, '40d'],
-    [400 * DAY, '1y 35d'],
-    [99_998 * DAY, '273y'],
-  ])('writes %d as %s', (duration, expected) => {
-    expect(formatDuration(duration)).toBe(expected)
-  })
+it.each([
+  [0, '0ms'],
+  [999.4, '999ms'],
+  [1_000, '1s'],
+  [9_500, '10s'],
+  [60_000, '1m'],
+  [9 * 60_000 + 5_000, '9m 5s'],
+  [10 * 60_000 + 5_000, '10m'],
+  [9 * HOUR + 59 * 60_000, '9h 59m'],
+  // The next smaller unit is minutes.
+  [HOUR + 5_000, '1h'],
+  [DAY + 5 * HOUR, '1d 5h'],
+  [40 * DAY, '40d'],
+  [400 * DAY, '1y 35d'],
+  [99_998 * DAY, '273y'],
+])('formatDuration writes %d as %s', (duration, expected) => {
+  expect(formatDuration(duration)).toBe(expected)
 })

@@ -49,15 +49,13 @@ function reported(given: Acquisition) {
   return { events, lock: lockOf(given, { event, listeners }) }
 }
 
-describe('the acquisition behind a lock', () => {
-  it("is the storage's, also behind a lock that is nested in it", () => {
-    const given = acquisition()
-    const lock = lockOf(given)
-    expect(acquisitionOf(lock)).toBe(given)
-    const nested = lockOf(lock.lend(() => undefined))
-    for (const each of [nested, lockOf(nested.lend(() => undefined))]) expect(acquisitionOf(each)).toBe(given)
-    expect(acquisitionOf({})).toBeUndefined()
-  })
+it("the acquisition behind a lock is the storage's, also behind a lock that is nested in it", () => {
+  const given = acquisition()
+  const lock = lockOf(given)
+  expect(acquisitionOf(lock)).toBe(given)
+  const nested = lockOf(lock.lend(() => undefined))
+  for (const each of [nested, lockOf(nested.lend(() => undefined))]) expect(acquisitionOf(each)).toBe(given)
+  expect(acquisitionOf({})).toBeUndefined()
 })
 
 describe('an extension', () => {
@@ -188,15 +186,13 @@ describe('the signal of a lock', () => {
   )
 })
 
-describe('a lock that has ended', () => {
-  it('listens to no other signal, and is not kept alive', async () => {
-    const lock = lockOf(acquisition())
-    await lock.unlock()
-    const { signal } = new AbortController()
-    const listen = jest.spyOn(signal, 'addEventListener')
-    lock.abortWith(signal)
-    lock.keepAlive(MINUTE, 60 * MINUTE)
-    expect(listen).not.toHaveBeenCalled()
-    expect(jest.getTimerCount()).toBe(0)
-  })
+it('a lock that has ended listens to no other signal, and is not kept alive', async () => {
+  const lock = lockOf(acquisition())
+  await lock.unlock()
+  const { signal } = new AbortController()
+  const listen = jest.spyOn(signal, 'addEventListener')
+  lock.abortWith(signal)
+  lock.keepAlive(MINUTE, 60 * MINUTE)
+  expect(listen).not.toHaveBeenCalled()
+  expect(jest.getTimerCount()).toBe(0)
 })

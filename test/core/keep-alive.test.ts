@@ -86,18 +86,16 @@ describe('keepAlive of a lock by hand', () => {
   })
 })
 
-describe('keepAlive: true', () => {
-  it('E2: a refused extension aborts the signal and is reported to the listener, and the outcome of the task stands', async () => {
-    const error = new Error('business')
-    const run = world.executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal }) => {
-      world.provider.refusesExtensions = true
-      await jest.advanceTimersByTimeAsync(5 * MINUTE)
-      expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
-      throw error
-    })
-    await expect(run).rejects.toBe(error)
-    expect(world.heard.slice(-2)).toEqual(['onLockLost job', 'onTaskFinished job'])
+it('E2: a refused extension aborts the signal and is reported to the listener, and the outcome of the task stands', async () => {
+  const error = new Error('business')
+  const run = world.executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal }) => {
+    world.provider.refusesExtensions = true
+    await jest.advanceTimersByTimeAsync(5 * MINUTE)
+    expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
+    throw error
   })
+  await expect(run).rejects.toBe(error)
+  expect(world.heard.slice(-2)).toEqual(['onLockLost job', 'onTaskFinished job'])
 })
 
 describe('keepAlive: { atMost }', () => {

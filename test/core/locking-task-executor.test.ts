@@ -254,11 +254,9 @@ describe('assertLocked', () => {
   })
 })
 
-describe('extend', () => {
-  it('extends once after the other when it is called twice at once', async () => {
-    await world.executor.executeWithLock(job, () =>
-      Promise.all([activeLock()?.extend('20m'), activeLock()?.extend('30m')]),
-    )
-    expect(world.provider.calls).toEqual(['lock', 'extend', 'extend', 'unlock'])
-  })
+it('a lock is extended once after the other when it is extended twice at once', async () => {
+  await world.executor.executeWithLock(job, () =>
+    Promise.all([activeLock()?.extend('20m'), activeLock()?.extend('30m')]),
+  )
+  expect(world.provider.calls).toEqual(['lock', 'extend', 'extend', 'unlock'])
 })

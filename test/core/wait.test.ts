@@ -144,22 +144,20 @@ function abortable(): { readonly signal: AbortSignal; readonly abort: (reason?: 
   return { signal: controller.signal, abort: (reason) => controller.abort(reason) }
 }
 
-describe('the signal of a configuration', () => {
-  it('aborts that of the task with its own reason, while the lock stays held, and keeps nothing of the task', async () => {
-    // On Node.js 20, `AbortSignal.any` keeps something of each result at its sources.
-    const any = jest.spyOn(AbortSignal, 'any')
-    const provider = new InMemoryLockProvider()
-    const { signal, abort } = abortable()
-    const executor = new LockingTaskExecutor(provider)
-    const reason = new Error('the request was cancelled')
-    const result = await executor.executeWithLock({ ...job, signal }, ({ signal: own, lock }) => {
-      expect(own.aborted).toBe(false)
-      abort(reason)
-      return [own.reason as unknown, lock.remaining() > 0, provider.isLocked('job')]
-    })
-    expect(result).toEqual({ executed: true, value: [reason, true, true] })
-    expect(provider.isLocked('job')).toBe(false)
-    expect(getEventListeners(signal, 'abort')).toEqual([])
-    expect(any).not.toHaveBeenCalled()
+it('the signal of a configuration aborts that of the task with its own reason, while the lock stays held, and keeps nothing of the task', async () => {
+  // On Node.js 20, `AbortSignal.any` keeps something of each result at its sources.
+  const any = jest.spyOn(AbortSignal, 'any')
+  const provider = new InMemoryLockProvider()
+  const { signal, abort } = abortable()
+  const executor = new LockingTaskExecutor(provider)
+  const reason = new Error('the request was cancelled')
+  const result = await executor.executeWithLock({ ...job, signal }, ({ signal: own, lock }) => {
+    expect(own.aborted).toBe(false)
+    abort(reason)
+    return [own.reason as unknown, lock.remaining() > 0, provider.isLocked('job')]
   })
+  expect(result).toEqual({ executed: true, value: [reason, true, true] })
+  expect(provider.isLocked('job')).toBe(false)
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+  expect(any).not.toHaveBeenCalled()
 })

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { describe, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { parseJob } from '../../src/core/jobs'
 import { defaultLockedBy, lastRunOf, newOwner } from '../../src/sql/owner'
 import type { LockRecord } from '../../src/sql/records'
@@ -33,39 +33,37 @@ const every = (minutes: number) =>
     'job',
   )
 
-describe('a job', () => {
-  it.each([
-    ['running', 'for 4m of 10m', row(LIVE, -4, 6), {}],
-    ['idle', 'its lock is kept for 5m', row('host/1/1000+360000 succeeded', -4, 5), {}],
-    ['idle', 'succeeded 3m ago', row('host/1/1000 succeeded', -4, -3), {}],
-    ['idle', 'acquired 4m ago', row('java-host', -4, -3), {}],
-    ['idle', 'never ran', undefined, {}],
-    ['failed', '3m ago', row('host/1 threw ECONNREFUSED/1000 failed', -4, -3), {}],
-    [
-      'failed',
-      'ran 12m, longer than its lease may last',
-      row('host/1 threw LOCK_LOST/720000 succeeded', -15, -3),
-      {},
-    ],
-    ['died', '3m ago', row(LIVE, -9, -3), {}],
-    ['paused', '1h left', row('paused by ann: disk', -90, 60), { overdueAfter: MINUTE }],
-    ['paused', 'for ever left', { ...row('paused by ann: disk', -90, 60), lockUntil: FOR_EVER }, {}],
-    ['late', 'acquired 4m ago, limit 1m', row('host/1/1000 succeeded', -4, -3), { overdueAfter: MINUTE }],
-    ['late', 'never ran, limit 1m', undefined, { overdueAfter: MINUTE }],
-    ['missed', 'due 20m ago, nobody ran it', row('host/1/1000 succeeded', -80, -79), { job: every(60) }],
-    ['running', 'for 12m of 2h', row(LIVE, -12, 108), { job: every(5) }],
-    ['late', 'running for 40m of 2h, several due times passed', row(LIVE, -40, 80), { job: every(10) }],
-    ['late', 'running for 40m, limit 30m', row(LIVE, -40, 80), { overdueAfter: 30 * MINUTE }],
-    ['late', 'running for 40m, limit 30m', row(LIVE, -40, 80), { runningAtMost: 30 * MINUTE }],
-    ['failed', 'not known to have succeeded', row('java-host', -4, -3), { mustHaveSucceeded: true }],
-    ['idle', 'acquired 4m ago', row('paused by ann: disk', -4, -3), { mustHaveSucceeded: true }],
-    ['stuck', 'held until 2300', row(LIVE, -4, YEARS), {}],
-    ['stuck', 'acquired 3h ahead of the clock of the database', row('java', 180, 200), {}],
-    ['stuck', 'its process is gone, 6m left', row(ofProcess(GONE), -4, 6), {}],
-    ['running', 'for 4m of 10m', row(ofProcess(process.pid), -4, 6), {}],
-  ] as const)('is %s: %s', (state, why, record, expected) => {
-    expect(jobView('job', record, expected)).toMatchObject({ state, why })
-  })
+it.each([
+  ['running', 'for 4m of 10m', row(LIVE, -4, 6), {}],
+  ['idle', 'its lock is kept for 5m', row('host/1/1000+360000 succeeded', -4, 5), {}],
+  ['idle', 'succeeded 3m ago', row('host/1/1000 succeeded', -4, -3), {}],
+  ['idle', 'acquired 4m ago', row('java-host', -4, -3), {}],
+  ['idle', 'never ran', undefined, {}],
+  ['failed', '3m ago', row('host/1 threw ECONNREFUSED/1000 failed', -4, -3), {}],
+  [
+    'failed',
+    'ran 12m, longer than its lease may last',
+    row('host/1 threw LOCK_LOST/720000 succeeded', -15, -3),
+    {},
+  ],
+  ['died', '3m ago', row(LIVE, -9, -3), {}],
+  ['paused', '1h left', row('paused by ann: disk', -90, 60), { overdueAfter: MINUTE }],
+  ['paused', 'for ever left', { ...row('paused by ann: disk', -90, 60), lockUntil: FOR_EVER }, {}],
+  ['late', 'acquired 4m ago, limit 1m', row('host/1/1000 succeeded', -4, -3), { overdueAfter: MINUTE }],
+  ['late', 'never ran, limit 1m', undefined, { overdueAfter: MINUTE }],
+  ['missed', 'due 20m ago, nobody ran it', row('host/1/1000 succeeded', -80, -79), { job: every(60) }],
+  ['running', 'for 12m of 2h', row(LIVE, -12, 108), { job: every(5) }],
+  ['late', 'running for 40m of 2h, several due times passed', row(LIVE, -40, 80), { job: every(10) }],
+  ['late', 'running for 40m, limit 30m', row(LIVE, -40, 80), { overdueAfter: 30 * MINUTE }],
+  ['late', 'running for 40m, limit 30m', row(LIVE, -40, 80), { runningAtMost: 30 * MINUTE }],
+  ['failed', 'not known to have succeeded', row('java-host', -4, -3), { mustHaveSucceeded: true }],
+  ['idle', 'acquired 4m ago', row('paused by ann: disk', -4, -3), { mustHaveSucceeded: true }],
+  ['stuck', 'held until 2300', row(LIVE, -4, YEARS), {}],
+  ['stuck', 'acquired 3h ahead of the clock of the database', row('java', 180, 200), {}],
+  ['stuck', 'its process is gone, 6m left', row(ofProcess(GONE), -4, 6), {}],
+  ['running', 'for 4m of 10m', row(ofProcess(process.pid), -4, 6), {}],
+] as const)('a job is %s: %s', (state, why, record, expected) => {
+  expect(jobView('job', record, expected)).toMatchObject({ state, why })
 })
 
 it('trouble comes first, the latest before what is known, then the others by state and name', () => {

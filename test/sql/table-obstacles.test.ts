@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
-import { availableBackends, describeBackends } from '../backends'
+import { availableBackends, describeBackends, testBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { everyQuestion } from '../conformance/every-question'
 import { observeLockTable } from '../conformance/lock-table-observer'
@@ -39,19 +39,17 @@ const cases = availableBackends().flatMap((backend) => {
   return (obstacles ?? []).map(([what, statements]) => ({ backend, what, statements }))
 })
 
-describeBackends(cases)('the check on $backend.name', ({ backend, what, statements }) => {
-  it(`reports ${what}`, async () => {
-    const { dataSource } = await openDatabase(backend, { ...migrated(), poolSize: 1 })
-    const { table } = typeOrmLockProvider(dataSource)
-    expect(await table.check()).toEqual([])
-    for (const statement of statements) await dataSource.query(statement)
-    const findings = await table.check()
-    expect(findings.map(({ code, message }) => `${code}: ${message}`)).toContainEqual(
-      expect.stringMatching(
-        new RegExp(`^${what.replace(': ', ": Table 'shedlock' ").replaceAll(/[()]/g, '\\$&')} – `),
-      ),
-    )
-  })
+testBackends(cases)('the check on $backend.name reports $what', async ({ backend, what, statements }) => {
+  const { dataSource } = await openDatabase(backend, { ...migrated(), poolSize: 1 })
+  const { table } = typeOrmLockProvider(dataSource)
+  expect(await table.check()).toEqual([])
+  for (const statement of statements) await dataSource.query(statement)
+  const findings = await table.check()
+  expect(findings.map(({ code, message }) => `${code}: ${message}`)).toContainEqual(
+    expect.stringMatching(
+      new RegExp(`^${what.replace(': ', ": Table 'shedlock' ").replaceAll(/[()]/g, '\\$&')} – `),
+    ),
+  )
 })
 
 const column = (type: string) => `alter table shedlock add c_${type.replace(/\W.*/, '')} int ${type}`
@@ -75,16 +73,14 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-describeBackends(availableBackends().filter(({ name }) => name in HARMLESS))(
-  'columns of others that need no value, other types, partitions and versions, on $name',
-  (backend) => {
-    it('are no finding, and locks go on', async () => {
-      const { dataSource } = await openDatabase(backend, migrated())
-      for (const statement of HARMLESS[backend.name] ?? []) await dataSource.query(statement)
-      const provider = typeOrmLockProvider(dataSource)
-      expect(await provider.table.check()).toEqual([])
-      await everyQuestion(provider, observeLockTable(dataSource, backend.dialect))
-    })
+testBackends(availableBackends().filter(({ name }) => name in HARMLESS))(
+  'columns of others that need no value, other types, partitions and versions, on $name are no finding, and locks go on',
+  async (backend) => {
+    const { dataSource } = await openDatabase(backend, migrated())
+    for (const statement of HARMLESS[backend.name] ?? []) await dataSource.query(statement)
+    const provider = typeOrmLockProvider(dataSource)
+    expect(await provider.table.check()).toEqual([])
+    await everyQuestion(provider, observeLockTable(dataSource, backend.dialect))
   },
 )
 
@@ -132,16 +128,14 @@ describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
   },
 )
 
-describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
-  'a temporary table on $name',
-  (backend) => {
-    it('is reported as the lock table, but not if it only hides that from a session', async () => {
-      const { dataSource } = await openDatabase(backend, { ...migrated(), poolSize: 1 })
-      await dataSource.query('create temporary table shedlock (like shedlock including all)')
-      expect(await typeOrmLockProvider(dataSource, { ownConnections: 0 }).table.check()).toEqual([])
-      const { table } = typeOrmLockProvider(dataSource, { schema: 'pg_temp', ownConnections: 0 })
-      const message = expect.stringContaining('is temporary, so only one session sees it')
-      expect(await table.check()).toContainEqual(expect.objectContaining({ code: 'TABLE_KIND', message }))
-    })
+testBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
+  'a temporary table on $name is reported as the lock table, but not if it only hides that from a session',
+  async (backend) => {
+    const { dataSource } = await openDatabase(backend, { ...migrated(), poolSize: 1 })
+    await dataSource.query('create temporary table shedlock (like shedlock including all)')
+    expect(await typeOrmLockProvider(dataSource, { ownConnections: 0 }).table.check()).toEqual([])
+    const { table } = typeOrmLockProvider(dataSource, { schema: 'pg_temp', ownConnections: 0 })
+    const message = expect.stringContaining('is temporary, so only one session sees it')
+    expect(await table.check()).toContainEqual(expect.objectContaining({ code: 'TABLE_KIND', message }))
   },
 )

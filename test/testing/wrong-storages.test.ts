@@ -219,10 +219,8 @@ it('A case tries again with a longer lease if an extension was answered only aft
   await runCase(title, [EXTENDED_UNTIL, `${EXTENDED_UNTIL}\n${late}`])
 })
 
-describe('The documented storage', () => {
-  it.concurrent.each(Object.keys(FAULTS))('passes: %s', async (title) => {
-    await runCase(title, ['super()', 'super()'])
-  })
+it.concurrent.each(Object.keys(FAULTS))('The documented storage passes: %s', async (title) => {
+  await runCase(title, ['super()', 'super()'])
 })
 
 describe.each(Object.entries(FAULTS))('the case "%s"', (title, faults) => {

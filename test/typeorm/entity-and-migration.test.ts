@@ -1,6 +1,6 @@
 import { DataSource, DefaultNamingStrategy, type DataSourceOptions } from 'typeorm'
 import { DataSource as DataSource03, type DataSourceOptions as DataSourceOptions03 } from 'typeorm-0.3'
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
 import type { LockTableOptions } from '../../src/sql/names'
 import { shedLockEntity, type ShedLock } from '../../src/typeorm/entity'
 import { createShedLockMigration } from '../../src/typeorm/migration'
@@ -276,15 +276,13 @@ describeBackends(availableBackends())('the migrations of an app on $name', (back
   )
 })
 
-describe('an entity whose table TypeORM could not find', () => {
-  it.each([
-    ['a schema of an unknown database', { schema: 'ops' }, 'set dialect too'],
-    ['a schema on SQLite', { schema: 'ops', dialect: 'sqlite' }, 'leave out schema'],
-    ['a dot in the table', { tableName: 'ops.shedlock' }, 'without dots'],
-    ['a dot in the schema', { schema: 'o.ps', dialect: 'postgres' }, 'without dots'],
-  ] as const)('is refused: %s', (_, options, message) => {
-    expect(() => shedLockEntity(options)).toThrow(lockError('INVALID_CONFIGURATION', message))
-  })
+it.each([
+  ['a schema of an unknown database', { schema: 'ops' }, 'set dialect too'],
+  ['a schema on SQLite', { schema: 'ops', dialect: 'sqlite' }, 'leave out schema'],
+  ['a dot in the table', { tableName: 'ops.shedlock' }, 'without dots'],
+  ['a dot in the schema', { schema: 'o.ps', dialect: 'postgres' }, 'without dots'],
+] as const)('an entity whose table TypeORM could not find is refused: %s', (_, options, message) => {
+  expect(() => shedLockEntity(options)).toThrow(lockError('INVALID_CONFIGURATION', message))
 })
 
 it('ignores a schema of the DataSource where TypeORM does', async () => {

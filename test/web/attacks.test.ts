@@ -245,23 +245,21 @@ describe('hostile texts', () => {
   })
 })
 
-describe('every answer', () => {
-  it('may not be kept, framed, guessed at or given scripts but its own', async () => {
-    const { get, post, page } = await openPage()
-    const answers = [
-      ...[await get(), await get('', { accept: 'application/json' }), await get('?action=pause&name=job')],
-      ...[await post(PAUSE, FIELDS), await post({}), await page(new Request(ADDRESS, { method: 'PUT' }))],
-    ]
-    for (const { headers } of answers) {
-      expect(headers.get('cache-control')).toBe('no-store')
-      expect(headers.get('content-security-policy')).toMatch(
-        /^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; script-src 'sha256-[\w+/=]{44}'; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
-      )
-      expect(headers.get('x-content-type-options')).toBe('nosniff')
-      expect(headers.get('x-frame-options')).toBe('DENY')
-      expect(headers.get('referrer-policy')).toBe('same-origin')
-    }
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 303, 404, 405])
-    expect(answers.at(-1)?.headers.get('allow')).toBe('GET, HEAD, POST')
-  })
+it('every answer may not be kept, framed, guessed at or given scripts but its own', async () => {
+  const { get, post, page } = await openPage()
+  const answers = [
+    ...[await get(), await get('', { accept: 'application/json' }), await get('?action=pause&name=job')],
+    ...[await post(PAUSE, FIELDS), await post({}), await page(new Request(ADDRESS, { method: 'PUT' }))],
+  ]
+  for (const { headers } of answers) {
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; script-src 'sha256-[\w+/=]{44}'; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
+    )
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(headers.get('referrer-policy')).toBe('same-origin')
+  }
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 303, 404, 405])
+  expect(answers.at(-1)?.headers.get('allow')).toBe('GET, HEAD, POST')
 })

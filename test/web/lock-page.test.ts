@@ -4,7 +4,7 @@ import { defaultLockedBy, newOwner } from '../../src/sql/owner'
 import { describePlace, JOB_STATES, type SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { lockPage } from '../../src/web'
-import { availableBackends, describeBackends } from '../backends'
+import { availableBackends, testBackends } from '../backends'
 import { openDatabase, openMemory } from '../backends/open-database'
 import { startVirtualTime } from '../core/virtual-time'
 import { promiseWithResolvers } from '../promise-with-resolvers'
@@ -13,53 +13,47 @@ import { mutedWarnings, newProvider, openPage, pageOf } from './open-page'
 // Of these, one does not take every text as a name. What the others do with a pause and a release is in test/sql.
 const backends = availableBackends().filter(({ name }) => name === 'sqlite' || name === 'postgres')
 
-describeBackends(backends)('on $name', (backend) => {
-  it('a lock is paused, resumed and released from the page', async () => {
-    const { dataSource } = await openDatabase(backend)
-    const provider = typeOrmLockProvider(dataSource)
-    await provider.table.create()
-    const { get, html, post } = pageOf(provider)
-    const name = 'job'
-    const paused = await post({ action: 'pause', name }, { for: '2h', reason: 'migration' })
-    expect([paused.status, paused.headers.get('location')]).toEqual([303, '?#%2Fjob'])
-    expect(await html()).toContain('<tr role="row" id="/job">')
-    expect(await html()).toContain(
-      `<p class="place">${describePlace(await provider.table.place()).replaceAll("'", '&#39;')}</p>`,
-    )
-    const pause = await provider.table.find(name)
-    expect(pause).toMatchObject({ paused: true })
-    expect(pause?.lockedBy).toMatch(/^paused by ann: migration\//)
-    const seen = (lock = pause) => ({
-      name,
-      owner: lock?.lockedBy ?? '',
-      until: lock?.lockUntil.toISOString() ?? '',
-    })
-    const resume = { action: 'resume', ...seen() }
-    expect(await html(`?${new URLSearchParams(resume).toString()}`)).toContain('A resume repeats no run')
-    expect((await post(resume)).status).toBe(303)
-    expect(await provider.table.find(name)).toMatchObject({ held: false })
-
-    await provider.lock({ name, lockAtMostFor: '1h' })
-    const held = seen(await provider.table.find(name))
-    expect(await html()).toContain('<span class="state running">running</span>')
-    for (const wrong of [
-      { owner: 'somebody else' },
-      { until: new Date(0).toISOString() },
-      { owner: '\u0000' },
-    ])
-      expect((await post({ action: 'release', ...held, ...wrong })).status).toBe(409)
-    expect(await provider.table.find(name)).toMatchObject({ held: true })
-    expect((await post({ action: 'release', ...held })).status).toBe(303)
-    expect(await provider.table.find(name)).toMatchObject({ held: false })
-
-    // No lock can have these names, and PostgreSQL does not take the first one as a value.
-    for (const impossible of ['a\u0000b', '\n', 'x'.repeat(4_000), ' ']) {
-      const asked = { action: 'release', name: impossible, owner: impossible, until: impossible }
-      expect((await get(`?${new URLSearchParams(asked).toString()}`)).status).toBe(409)
-      expect((await post(asked)).status).toBe(409)
-    }
-    expect(await provider.table.list()).toHaveLength(1)
+testBackends(backends)('on $name a lock is paused, resumed and released from the page', async (backend) => {
+  const { dataSource } = await openDatabase(backend)
+  const provider = typeOrmLockProvider(dataSource)
+  await provider.table.create()
+  const { get, html, post } = pageOf(provider)
+  const name = 'job'
+  const paused = await post({ action: 'pause', name }, { for: '2h', reason: 'migration' })
+  expect([paused.status, paused.headers.get('location')]).toEqual([303, '?#%2Fjob'])
+  expect(await html()).toContain('<tr role="row" id="/job">')
+  expect(await html()).toContain(
+    `<p class="place">${describePlace(await provider.table.place()).replaceAll("'", '&#39;')}</p>`,
+  )
+  const pause = await provider.table.find(name)
+  expect(pause).toMatchObject({ paused: true })
+  expect(pause?.lockedBy).toMatch(/^paused by ann: migration\//)
+  const seen = (lock = pause) => ({
+    name,
+    owner: lock?.lockedBy ?? '',
+    until: lock?.lockUntil.toISOString() ?? '',
   })
+  const resume = { action: 'resume', ...seen() }
+  expect(await html(`?${new URLSearchParams(resume).toString()}`)).toContain('A resume repeats no run')
+  expect((await post(resume)).status).toBe(303)
+  expect(await provider.table.find(name)).toMatchObject({ held: false })
+
+  await provider.lock({ name, lockAtMostFor: '1h' })
+  const held = seen(await provider.table.find(name))
+  expect(await html()).toContain('<span class="state running">running</span>')
+  for (const wrong of [{ owner: 'somebody else' }, { until: new Date(0).toISOString() }, { owner: '\u0000' }])
+    expect((await post({ action: 'release', ...held, ...wrong })).status).toBe(409)
+  expect(await provider.table.find(name)).toMatchObject({ held: true })
+  expect((await post({ action: 'release', ...held })).status).toBe(303)
+  expect(await provider.table.find(name)).toMatchObject({ held: false })
+
+  // No lock can have these names, and PostgreSQL does not take the first one as a value.
+  for (const impossible of ['a\u0000b', '\n', 'x'.repeat(4_000), ' ']) {
+    const asked = { action: 'release', name: impossible, owner: impossible, until: impossible }
+    expect((await get(`?${new URLSearchParams(asked).toString()}`)).status).toBe(409)
+    expect((await post(asked)).status).toBe(409)
+  }
+  expect(await provider.table.list()).toHaveLength(1)
 })
 
 /** The texts of the cells, row by row, without what to do next. */
