@@ -27,9 +27,10 @@ export interface Backend {
   create(): Promise<TestDatabase>
 }
 
-/** The backends that this run found, for all tests; see `test/backends/find-backends.ts`. */
-export function availableBackends(): Backend[] {
-  return conformanceBackends().filter(({ conformanceOnly }) => !conformanceOnly)
+/** The backends that this run found, for all tests; see `test/backends/find-backends.ts`. @param names of those that are wanted, or all */
+export function availableBackends(...names: readonly string[]): Backend[] {
+  const available = conformanceBackends().filter(({ conformanceOnly }) => !conformanceOnly)
+  return names.length > 0 ? available.filter(({ name }) => names.includes(name)) : available
 }
 
 /** And those on which the conformance suite alone is run. */

@@ -17,7 +17,7 @@ interface Diagnosis {
 }
 
 // What it finds on each database is in test/sql/table-inspection.test.ts.
-const backends = availableBackends().filter(({ name }) => name === 'sqlite' || name === 'postgres')
+const backends = availableBackends('sqlite', 'postgres')
 const installed = (program: string): boolean => spawnSync(program, ['--version']).status === 0
 /** One fault of each severity. */
 const FAULTS = ['no column locked_by', 'a name that ignores case']

@@ -77,7 +77,7 @@ const CHECKED = ['ssl=true', 'ssl', 'ssl={}', 'ssl-mode=VERIFY_CA', 'sslaccept=s
 
 const REFUSED = /The connection .* failed: .* – check which TLS the server has/
 
-describeBackends(backends.filter(({ name }) => name === 'mysql' || name === 'mariadb'))(
+describeBackends(availableBackends('mysql', 'mariadb'))(
   'the parameters of a URL for TLS on $name',
   (backend) => {
     /** Neither server has a certificate that a client trusts, and MariaDB has none at all. */

@@ -4,7 +4,7 @@ import { eventually } from '../eventually'
 import { FULL, runCli } from './built-cli'
 import { openCli } from './open-cli'
 
-const backends = availableBackends().filter(({ name }) => name === 'sqlite')
+const backends = availableBackends('sqlite')
 const IN_TIME =
   'None of these jobs is stuck or late. With --must-have-succeeded, check also finds those that died or failed.\n'
 const SLOT = ['--slot', '2026-11-21T10:00:00Z']

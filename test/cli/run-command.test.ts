@@ -16,7 +16,7 @@ function slowToStop(): { folder: string; work: string } {
 }
 
 // It is the same on each.
-const backends = availableBackends().filter(({ name }) => name === 'sqlite')
+const backends = availableBackends('sqlite')
 
 describeBackends(backends)('the command of shedlock-orm exec on $name', (backend) => {
   it.each([

@@ -6,7 +6,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { project, runCli, type Texts } from './built-cli'
 
-const backends = availableBackends().filter(({ name }) => name === 'sqlite')
+const backends = availableBackends('sqlite')
 
 describeBackends(backends)('the command line finds the database, on $name', (backend) => {
   let url: string

@@ -24,7 +24,7 @@ execFileSync(join(root, 'node_modules/esbuild/bin/esbuild'), [
 ])
 
 // Of these, one has schemas and a server, the other has neither.
-const backends = availableBackends().filter(({ name }) => name === 'sqlite' || name === 'postgres')
+const backends = availableBackends('sqlite', 'postgres')
 
 describeBackends(backends)('which table a command works on, on $name', (backend) => {
   const open = async () => {

@@ -95,66 +95,60 @@ describeBackends(clients)('the named statements of $title', (each) => {
   )
 })
 
-describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
-  'the statements of TypeORM on $name',
-  (backend) => {
-    it('have no names with namedStatements: false, nor where a connection shows nothing of pg, such as that of Aurora', async () => {
-      const { dataSource } = await openDatabase(backend, { ...migrated(), poolSize: 1 })
-      const createQueryRunner = () => {
-        const queryRunner = dataSource.createQueryRunner()
-        return {
-          connect: () => Promise.resolve(undefined),
-          query: queryRunner.query.bind(queryRunner),
-          release: queryRunner.release.bind(queryRunner),
-        }
-      }
-      const aurora = Object.assign(Object.create(dataSource) as DataSource, { createQueryRunner })
-      const table = observeLockTable(dataSource, backend.dialect)
-      await everyQuestion(
-        typeOrmLockProvider(dataSource, { namedStatements: false, ownConnections: 0 }),
-        table,
-      )
-      await everyQuestion(typeOrmLockProvider(aurora, { ownConnections: 0 }), table)
-      expect(await dataSource.query('select name from pg_prepared_statements')).toEqual([])
-      expect(() => typeOrmLockProvider(dataSource, { namedStatements: 'no' as never })).toThrow(
-        'namedStatements must be true or false',
-      )
-    })
-
-    /** Two processes and many locks at a time, so that each connection of a client meets many of the server. */
-    const crowd = async (pools: readonly DataSource[]): Promise<void> => {
-      const providers = pools.map((pool) => typeOrmLockProvider(pool))
-      for (let round = 0; round < 5; round++) {
-        const won = await Promise.all(
-          Array.from({ length: 20 }, async (_, index) => {
-            const lock = await providers[index % 2]?.lock({ ...job, name: `job ${index % 4}` })
-            await lock?.extend('20m')
-            return lock
-          }),
-        )
-        const locks = won.filter((lock) => lock !== undefined)
-        expect(locks.map(({ name }) => name).sort()).toEqual(['job 0', 'job 1', 'job 2', 'job 3'])
-        for (const lock of locks) await lock.unlock()
+describeBackends(availableBackends('postgres'))('the statements of TypeORM on $name', (backend) => {
+  it('have no names with namedStatements: false, nor where a connection shows nothing of pg, such as that of Aurora', async () => {
+    const { dataSource } = await openDatabase(backend, { ...migrated(), poolSize: 1 })
+    const createQueryRunner = () => {
+      const queryRunner = dataSource.createQueryRunner()
+      return {
+        connect: () => Promise.resolve(undefined),
+        query: queryRunner.query.bind(queryRunner),
+        release: queryRunner.release.bind(queryRunner),
       }
     }
+    const aurora = Object.assign(Object.create(dataSource) as DataSource, { createQueryRunner })
+    const table = observeLockTable(dataSource, backend.dialect)
+    await everyQuestion(typeOrmLockProvider(dataSource, { namedStatements: false, ownConnections: 0 }), table)
+    await everyQuestion(typeOrmLockProvider(aurora, { ownConnections: 0 }), table)
+    expect(await dataSource.query('select name from pg_prepared_statements')).toEqual([])
+    expect(() => typeOrmLockProvider(dataSource, { namedStatements: 'no' as never })).toThrow(
+      'namedStatements must be true or false',
+    )
+  })
 
-    const POOLERS = [
-      ['keep their names', { max_prepared_statements: 20 }, 0],
-      ['are sent without names', hasPreparingPgBouncer ? { max_prepared_statements: 0 } : {}, 2],
-    ] as const
-    for (const [title, settings, warned] of POOLERS)
-      itIf(hasPgBouncer && (hasPreparingPgBouncer || warned > 0), 'pgbouncer, or 1.21 for names')(
-        `${title} behind PgBouncer in transaction mode with ${JSON.stringify(settings)}`,
-        async () => {
-          const { database, connect } = await openDatabase(backend, migrated())
-          const pooler = await startPgBouncer(database.url, { default_pool_size: 2, ...settings })
-          afterTest(() => pooler.stop())
-          const pools: DataSource[] = []
-          while (pools.length < 2) pools.push(await connect({ ...address(pooler.url), poolSize: 3 }))
-          await crowd(pools)
-          // One of each client.
-          expect(warnings()).toEqual(Array(warned).fill(REFUSED))
-        },
+  /** Two processes and many locks at a time, so that each connection of a client meets many of the server. */
+  const crowd = async (pools: readonly DataSource[]): Promise<void> => {
+    const providers = pools.map((pool) => typeOrmLockProvider(pool))
+    for (let round = 0; round < 5; round++) {
+      const won = await Promise.all(
+        Array.from({ length: 20 }, async (_, index) => {
+          const lock = await providers[index % 2]?.lock({ ...job, name: `job ${index % 4}` })
+          await lock?.extend('20m')
+          return lock
+        }),
       )
-  },
-)
+      const locks = won.filter((lock) => lock !== undefined)
+      expect(locks.map(({ name }) => name).sort()).toEqual(['job 0', 'job 1', 'job 2', 'job 3'])
+      for (const lock of locks) await lock.unlock()
+    }
+  }
+
+  const POOLERS = [
+    ['keep their names', { max_prepared_statements: 20 }, 0],
+    ['are sent without names', hasPreparingPgBouncer ? { max_prepared_statements: 0 } : {}, 2],
+  ] as const
+  for (const [title, settings, warned] of POOLERS)
+    itIf(hasPgBouncer && (hasPreparingPgBouncer || warned > 0), 'pgbouncer, or 1.21 for names')(
+      `${title} behind PgBouncer in transaction mode with ${JSON.stringify(settings)}`,
+      async () => {
+        const { database, connect } = await openDatabase(backend, migrated())
+        const pooler = await startPgBouncer(database.url, { default_pool_size: 2, ...settings })
+        afterTest(() => pooler.stop())
+        const pools: DataSource[] = []
+        while (pools.length < 2) pools.push(await connect({ ...address(pooler.url), poolSize: 3 }))
+        await crowd(pools)
+        // One of each client.
+        expect(warnings()).toEqual(Array(warned).fill(REFUSED))
+      },
+    )
+})

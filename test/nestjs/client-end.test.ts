@@ -57,36 +57,33 @@ const CASES = [
   { place: 'the root module', hook: 'onApplicationShutdown' },
 ]
 
-describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
-  'A client ends after its executors, on $name',
-  (backend) => {
-    test.each(CASES)('if a class of $place ends it in $hook', async ({ place, hook }) => {
-      const { database, dataSource: other } = await openDatabase(backend, migrated())
-      const client = new DataSource(database.typeOrm)
-      const Client = {
-        provide: 'CLIENT',
-        useFactory: async () => {
-          await client.initialize()
-          return { [hook]: () => (client.isInitialized ? client.destroy() : undefined) }
-        },
-      }
-      const locks = ShedLockModule.forRoot({
-        lockProvider: typeOrmLockProvider(client),
-        shutdown: { timeout: '20s', abortAfter: 0 },
-      })
-      const { imports = [], providers = [] } = PLACES[place]?.(Client, locks) ?? {}
-      const application = await startApplication({ imports, providers: [...providers, Jobs] })
-      const jobs = application.get(Jobs)
-      const run = jobs.run(() => client.query('select name from shedlock'))
-      const settled = Promise.allSettled([run])
-      await jobs.started.promise
-
-      // The second call stands for a signal.
-      await Promise.all([application.close(), application.close()])
-      expect(await settled).toEqual([{ status: 'fulfilled', value: [{ name: 'job' }] }])
-      expect(await typeOrmLockProvider(other).lock(JOB)).toBeDefined()
-      expect(await jobs.run(() => Promise.resolve('ran'))).toBeUndefined()
-      expect(client.isInitialized).toBe(false)
+describeBackends(availableBackends('sqlite'))('A client ends after its executors, on $name', (backend) => {
+  test.each(CASES)('if a class of $place ends it in $hook', async ({ place, hook }) => {
+    const { database, dataSource: other } = await openDatabase(backend, migrated())
+    const client = new DataSource(database.typeOrm)
+    const Client = {
+      provide: 'CLIENT',
+      useFactory: async () => {
+        await client.initialize()
+        return { [hook]: () => (client.isInitialized ? client.destroy() : undefined) }
+      },
+    }
+    const locks = ShedLockModule.forRoot({
+      lockProvider: typeOrmLockProvider(client),
+      shutdown: { timeout: '20s', abortAfter: 0 },
     })
-  },
-)
+    const { imports = [], providers = [] } = PLACES[place]?.(Client, locks) ?? {}
+    const application = await startApplication({ imports, providers: [...providers, Jobs] })
+    const jobs = application.get(Jobs)
+    const run = jobs.run(() => client.query('select name from shedlock'))
+    const settled = Promise.allSettled([run])
+    await jobs.started.promise
+
+    // The second call stands for a signal.
+    await Promise.all([application.close(), application.close()])
+    expect(await settled).toEqual([{ status: 'fulfilled', value: [{ name: 'job' }] }])
+    expect(await typeOrmLockProvider(other).lock(JOB)).toBeDefined()
+    expect(await jobs.run(() => Promise.resolve('ran'))).toBeUndefined()
+    expect(client.isInitialized).toBe(false)
+  })
+})

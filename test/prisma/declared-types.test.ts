@@ -21,7 +21,7 @@ function declared(value: string | number | null): string {
 const literal = (value: string | number | null): string =>
   typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
 
-testBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
+testBackends(availableBackends('postgres'))(
   "values with the types that Prisma's Rust engine declares are accepted by every statement of a lock, for short and long times",
   async (backend) => {
     const { database, dataSource } = await openDatabase(backend, migrated())

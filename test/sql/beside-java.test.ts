@@ -24,9 +24,7 @@ const JAVA = {
   },
 } as const
 
-const backends = availableBackends().filter(({ name }) =>
-  ['sqlite', 'postgres', 'mariadb', 'mysql'].includes(name),
-)
+const backends = availableBackends('sqlite', 'postgres', 'mariadb', 'mysql')
 
 describeBackends(backends)('beside a Java service on $name', (backend) => {
   let dataSource: DataSource

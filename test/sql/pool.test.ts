@@ -493,7 +493,7 @@ describe('the connections of a pool', () => {
   })
 })
 
-const postgres = availableBackends().filter(({ name }) => name === 'postgres')
+const postgres = availableBackends('postgres')
 
 describeBackends(postgres)('a connection that a pooler keeps, on $name', (backend) => {
   itIf(hasPgBouncer, 'pgbouncer')(

@@ -10,7 +10,7 @@ import { adapterFor, connect } from '../prisma/adapters'
 /** How long the app's own connection waits for another writer, in milliseconds: longer than a lock may take. */
 const PATIENCE = 20_000
 const LIMIT = { timeLimit: '8s' }
-const backends = availableBackends().filter(({ name }) => name === 'sqlite')
+const backends = availableBackends('sqlite')
 
 describeBackends(backends)('a lock on a SQLite file', (backend) => {
   const prepareDatabase = (database: { pragma(text: string): unknown }): void => {

@@ -54,9 +54,9 @@ const orms = [
   { orm: 'TypeORM', open: typeOrm },
   { orm: 'Prisma', open: prisma },
 ]
-const cases = availableBackends()
-  .filter(({ name }) => name === 'sqlite')
-  .flatMap((backend) => orms.flatMap((each) => journals.map((journal) => ({ ...each, journal, backend }))))
+const cases = availableBackends('sqlite').flatMap((backend) =>
+  orms.flatMap((each) => journals.map((journal) => ({ ...each, journal, backend }))),
+)
 
 describeBackends(cases)('the SQLite file of $orm, $journal', ({ orm, open, journal, backend }) => {
   const home = process.cwd()

@@ -11,7 +11,7 @@ const thrown = (message: string): never => {
   throw new Error(message)
 }
 /** Of each driver whose statements are sent past TypeORM. */
-const backends = availableBackends().filter(({ name }) => ['postgres', 'mariadb'].includes(name))
+const backends = availableBackends('postgres', 'mariadb')
 
 describeBackends(backends)("TypeORM's logger on $name", (backend) => {
   let opened: OpenDatabase

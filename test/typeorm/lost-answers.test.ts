@@ -25,7 +25,7 @@ const lockedBy = 'the holder of lost answers'
 const A_WRITE = new RegExp(lockedBy)
 
 /** MySQL has MariaDB's driver. */
-const servers = availableBackends().filter(({ name }) => ['postgres', 'mariadb'].includes(name))
+const servers = availableBackends('postgres', 'mariadb')
 
 describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (backend) => {
   let opened: OpenDatabase

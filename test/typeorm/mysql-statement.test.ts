@@ -14,7 +14,7 @@ import { openDatabase } from '../backends/open-database'
 import { everyQuestion } from '../conformance/every-question'
 import { observeLockTable } from '../conformance/lock-table-observer'
 
-const backends = availableBackends().filter(({ name }) => name === 'mariadb' || name === 'mysql')
+const backends = availableBackends('mariadb', 'mysql')
 
 describeBackends(backends)('prepared statements on $name', (backend) => {
   let observer: DataSource

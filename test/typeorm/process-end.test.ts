@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 
-const servers = availableBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
+const servers = availableBackends('postgres', 'mariadb', 'mysql')
 
 describeBackends(servers)('a process with TypeORM on $name', (backend) => {
   it('ends by itself after its DataSource, though a lock is still held on a connection of its own', async () => {

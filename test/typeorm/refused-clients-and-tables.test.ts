@@ -62,9 +62,7 @@ describe('typeOrmLockProvider', () => {
   })
 })
 
-const backends = availableBackends().filter(({ name }) =>
-  ['sqlite', 'postgres', 'mariadb', 'cockroachdb'].includes(name),
-)
+const backends = availableBackends('sqlite', 'postgres', 'mariadb', 'cockroachdb')
 
 describeBackends(backends)('TypeORM on $name', (backend) => {
   const opened = useDatabase(backend, migrated())

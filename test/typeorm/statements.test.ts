@@ -11,9 +11,7 @@ import { itIf } from '../it-if'
 import { blockRow } from '../sql/block-row'
 import { Log } from './log'
 
-const servers = availableBackends().filter(({ name }) =>
-  ['postgres', 'mariadb', 'mysql', 'oracle', 'mssql'].includes(name),
-)
+const servers = availableBackends('postgres', 'mariadb', 'mysql', 'oracle', 'mssql')
 
 describeBackends(servers)('the statements on $name', (backend) => {
   const job = { name: 'job', lockAtMostFor: '10m' }

@@ -11,7 +11,7 @@ import { promiseWithResolvers } from '../promise-with-resolvers'
 import { mutedWarnings, newProvider, openPage, pageOf } from './open-page'
 
 // Of these, one does not take every text as a name. What the others do with a pause and a release is in test/sql.
-const backends = availableBackends().filter(({ name }) => name === 'sqlite' || name === 'postgres')
+const backends = availableBackends('sqlite', 'postgres')
 
 testBackends(backends)('on $name a lock is paused, resumed and released from the page', async (backend) => {
   const { dataSource } = await openDatabase(backend)

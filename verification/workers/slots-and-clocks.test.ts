@@ -10,7 +10,7 @@ import { canFakeTime } from '../../test/processes/fake-time'
 import { judge } from '../history/referee'
 
 /** Not SQLite: its clock is that of the process. */
-const backends = availableBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
+const backends = availableBackends('postgres', 'mariadb', 'mysql')
 const ENOUGH = 6
 
 describeBackends(backends)('two instances whose clocks differ on $name', (backend) => {

@@ -8,7 +8,7 @@ import { AppProcesses } from './app-processes'
 const ASKING =
   "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 
-testBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
+testBackends(availableBackends('postgres'))(
   'a lock that is acquired only after its process was asked to stop counts as held until its release: $name',
   async (backend) => {
     const { database, dataSource } = await openDatabase(backend, migrated())
