@@ -7,3 +7,7 @@ export function itIf(holds: boolean, needs: string) {
     else it.skip(`${title} (needs ${needs})`, () => undefined)
   }
 }
+
+/** `it` on a backend that has one of these dialects. */
+export const itOn = ({ dialect }: { readonly dialect: string }, ...dialects: readonly string[]) =>
+  itIf(dialects.includes(dialect), dialects.join(' or '))

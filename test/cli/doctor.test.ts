@@ -4,7 +4,7 @@ import { expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
-import { itIf } from '../it-if'
+import { itIf, itOn } from '../it-if'
 import { tableFaults } from '../sql/table-faults'
 import { runCli, type RunOptions } from './built-cli'
 import { openCli } from './open-cli'
@@ -67,7 +67,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
     expect(status).toBe(0)
   })
 
-  const itOnPostgres = itIf(backend.dialect === 'postgres', 'PostgreSQL, which CockroachDB resembles')
+  const itOnPostgres = itOn(backend, 'postgres')
   itOnPostgres('notes that its dialect has never met a real server', async () => {
     const { url } = await open()
     const { stdout } = await runCli(['doctor', '--url', url.replace('postgres:', 'cockroachdb:')])

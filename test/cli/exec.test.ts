@@ -6,7 +6,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { freePort } from '../backends/free-port'
 import { LOCAL, TcpProxy } from '../backends/tcp-proxy'
 import { eventually } from '../eventually'
-import { itIf } from '../it-if'
+import { itIf, itOn } from '../it-if'
 import { FULL, runCli, startCli, type Started } from './built-cli'
 import { LOCK, node, openCli, UNTIL_STOPPED } from './open-cli'
 
@@ -71,7 +71,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   })
 
   // test/cli/list-and-release.test.ts shows that each driver connects; when to connect again is decided above them.
-  const itOnServer = itIf(backend.dialect === 'postgres', 'a server')
+  const itOnServer = itOn(backend, 'postgres')
   itOnServer(
     'extends and releases its lock on a new connection after the old one stopped answering',
     async () => {

@@ -7,7 +7,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { migrated, useDatabase } from '../backends/open-database'
 import { everyQuestion } from '../conformance/every-question'
 import { observeLockTable } from '../conformance/lock-table-observer'
-import { itIf } from '../it-if'
+import { itOn } from '../it-if'
 import { lockError } from '../lock-error'
 import { Log } from '../typeorm/log'
 
@@ -91,7 +91,7 @@ describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) =>
   }
 
   // It is PostgreSQL's, but for what keeps a guarded transaction's row.
-  itIf(dialect === 'postgres', 'PostgreSQL')("takes CockroachDB's dialect", async () => {
+  itOn({ dialect }, 'postgres')("takes CockroachDB's dialect", async () => {
     const provider = typeOrmLockProvider(opened.dataSource, { dialect: 'cockroachdb' })
     await everyQuestion(provider, observeLockTable(opened.dataSource, dialect))
   })

@@ -7,7 +7,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
-import { itIf } from '../it-if'
+import { itIf, itOn } from '../it-if'
 import { read } from '../project'
 import { Log } from '../typeorm/log'
 import { JAVA_TABLES } from './table-faults'
@@ -68,51 +68,54 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
           .replaceAll("timezone('utc', now())", 'utc_timestamp(3)')
           .replace(/interval '(.*?)s'/, 'interval $1')
 
-  itIf(['postgres', 'mysql', 'mariadb'].includes(backend.dialect), 'SQL in the runbook')(
-    'the SQL of the runbook pauses a lock that is free, and no other, and resumes it',
-    async () => {
-      await provider.table.create()
-      const [, clock = '', hours = '', ...updates] =
-        /```sql\n-- MySQL, MariaDB: (\S+) \+ (.*?)\n(update .*?);\n\n(update .*?);\n```/s.exec(
-          read(RUNBOOK),
-        ) ?? []
-      const [pause = '', resume = ''] = updates.map(translated)
-      if (backend.dialect !== 'postgres') expect(pause).toContain(`${clock} + ${hours},`)
-      const lock = await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-      await dataSource.query(pause)
-      expect(await provider.table.find('report')).toMatchObject({ held: true, paused: false })
-      await lock?.unlock()
-      await dataSource.query(pause)
-      expect(await provider.table.find('report')).toMatchObject({ paused: true })
-      expect(await provider.lock({ name: 'report', lockAtMostFor: '1h' })).toBeUndefined()
-      await dataSource.query(resume)
-      expect(await provider.lock({ name: 'report', lockAtMostFor: '1h' })).toBeDefined()
-    },
-  )
+  itOn(
+    backend,
+    'postgres',
+    'mysql',
+    'mariadb',
+  )('the SQL of the runbook pauses a lock that is free, and no other, and resumes it', async () => {
+    await provider.table.create()
+    const [, clock = '', hours = '', ...updates] =
+      /```sql\n-- MySQL, MariaDB: (\S+) \+ (.*?)\n(update .*?);\n\n(update .*?);\n```/s.exec(read(RUNBOOK)) ??
+      []
+    const [pause = '', resume = ''] = updates.map(translated)
+    if (backend.dialect !== 'postgres') expect(pause).toContain(`${clock} + ${hours},`)
+    const lock = await provider.lock({ name: 'report', lockAtMostFor: '1h' })
+    await dataSource.query(pause)
+    expect(await provider.table.find('report')).toMatchObject({ held: true, paused: false })
+    await lock?.unlock()
+    await dataSource.query(pause)
+    expect(await provider.table.find('report')).toMatchObject({ paused: true })
+    expect(await provider.lock({ name: 'report', lockAtMostFor: '1h' })).toBeUndefined()
+    await dataSource.query(resume)
+    expect(await provider.lock({ name: 'report', lockAtMostFor: '1h' })).toBeDefined()
+  })
 
-  itIf(['postgres', 'mysql', 'mariadb'].includes(backend.dialect), 'SQL in the runbook')(
-    'the SQL of the runbook finds a success, and locks that were lost',
-    async () => {
-      await provider.table.create()
-      const [, success = '', lost = ''] =
-        /```sql\n-- success of .*?\n(.*?);\n-- lock lost .*?\n(.*?);\n```/s.exec(read(RUNBOOK)) ?? []
-      const found = async (query: string) =>
-        (await dataSource.query<{ name: string }[]>(translated(query))).map(({ name }) => name).sort()
-      const run = async (name: string, outcome: 'succeeded' | 'failed', error?: Error) => {
-        await (await provider.lock({ name, lockAtMostFor: '1h' }))?.unlock({ outcome, error })
-      }
-      await run('report', 'failed')
-      expect(await found(success)).toEqual([])
-      await run('report', 'succeeded')
-      expect(await found(success)).toEqual(['report'])
-      await run('lost', 'failed', new LockError('LOCK_LOST', 'The lease is over.'))
-      await provider.lock({ name: 'running', lockAtMostFor: '1h' })
-      await provider.table.pause('paused', { duration: '1h', reason: 'r' })
-      await provider.lock({ name: 'died', lockAtMostFor: '1h' })
-      await dataSource.query(`update shedlock set lock_until = locked_at where name <> 'running'`)
-      expect(await found(lost)).toEqual(['died', 'lost'])
-    },
-  )
+  itOn(
+    backend,
+    'postgres',
+    'mysql',
+    'mariadb',
+  )('the SQL of the runbook finds a success, and locks that were lost', async () => {
+    await provider.table.create()
+    const [, success = '', lost = ''] =
+      /```sql\n-- success of .*?\n(.*?);\n-- lock lost .*?\n(.*?);\n```/s.exec(read(RUNBOOK)) ?? []
+    const found = async (query: string) =>
+      (await dataSource.query<{ name: string }[]>(translated(query))).map(({ name }) => name).sort()
+    const run = async (name: string, outcome: 'succeeded' | 'failed', error?: Error) => {
+      await (await provider.lock({ name, lockAtMostFor: '1h' }))?.unlock({ outcome, error })
+    }
+    await run('report', 'failed')
+    expect(await found(success)).toEqual([])
+    await run('report', 'succeeded')
+    expect(await found(success)).toEqual(['report'])
+    await run('lost', 'failed', new LockError('LOCK_LOST', 'The lease is over.'))
+    await provider.lock({ name: 'running', lockAtMostFor: '1h' })
+    await provider.table.pause('paused', { duration: '1h', reason: 'r' })
+    await provider.lock({ name: 'died', lockAtMostFor: '1h' })
+    await dataSource.query(`update shedlock set lock_until = locked_at where name <> 'running'`)
+    expect(await found(lost)).toEqual(['died', 'lost'])
+  })
 
   it('reads the whole table only for all locks, and one lock after another to see whether they are overdue', async () => {
     await provider.table.create()
@@ -129,21 +132,22 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
     expect(reads.filter((statement) => !/ (where|on) .?name.? (=|in) /i.test(statement))).toEqual([])
   })
 
-  itIf(['mysql', 'mariadb'].includes(backend.dialect), 'a collation that ignores case')(
-    'finds a lock in any spelling that the database takes for its name',
-    async () => {
-      await dataSource.query(JAVA_TABLES.mysql ?? '')
-      await (await provider.lock({ name: 'report', lockAtMostFor: '1m' }))?.unlock()
-      expect(await provider.table.find('Report')).toMatchObject({ name: 'report', held: false })
-      expect(await provider.table.overdue({ REPORT: '1h', other: '1h', report: '1h' })).toMatchObject([
-        { name: 'other' },
-      ])
-      expect(await provider.table.pause('Report', { duration: '1h', reason: 'r' })).toBe(true)
-      expect(await provider.table.find('report')).toMatchObject({ name: 'report', paused: true })
-      expect(await provider.table.resume('rePort')).toBe(true)
-      const migrate = (name: string) => executeOnce(provider, { name, slot: SLOT }, () => 'done')
-      expect((await migrate('migrate')).executed).toBe(true)
-      expect((await migrate('Migrate')).executed).toBe(false)
-    },
-  )
+  itOn(
+    backend,
+    'mysql',
+    'mariadb',
+  )('finds a lock in any spelling that the database takes for its name', async () => {
+    await dataSource.query(JAVA_TABLES.mysql ?? '')
+    await (await provider.lock({ name: 'report', lockAtMostFor: '1m' }))?.unlock()
+    expect(await provider.table.find('Report')).toMatchObject({ name: 'report', held: false })
+    expect(await provider.table.overdue({ REPORT: '1h', other: '1h', report: '1h' })).toMatchObject([
+      { name: 'other' },
+    ])
+    expect(await provider.table.pause('Report', { duration: '1h', reason: 'r' })).toBe(true)
+    expect(await provider.table.find('report')).toMatchObject({ name: 'report', paused: true })
+    expect(await provider.table.resume('rePort')).toBe(true)
+    const migrate = (name: string) => executeOnce(provider, { name, slot: SLOT }, () => 'done')
+    expect((await migrate('migrate')).executed).toBe(true)
+    expect((await migrate('Migrate')).executed).toBe(false)
+  })
 })

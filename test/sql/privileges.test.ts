@@ -7,7 +7,7 @@ import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
-import { itIf } from '../it-if'
+import { itOn } from '../it-if'
 import { lockError } from '../lock-error'
 
 /** How a user is made who may log in with a password, and is taken away with what was granted. */
@@ -101,13 +101,13 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
     await expectFixable({ tableName: 'locks' })
   })
 
-  itIf(backend.dialect === 'postgres', 'PostgreSQL')('learns how to get into a schema', async () => {
+  itOn(backend, 'postgres')('learns how to get into a schema', async () => {
     await admin.query('create schema jobs')
     await admin.query('alter table locks set schema jobs')
     await expectFixable({ schema: 'jobs', tableName: 'locks' })
   })
 
-  itIf(backend.dialect === 'postgres', 'PostgreSQL')('learns of row-level security', async () => {
+  itOn(backend, 'postgres')('learns of row-level security', async () => {
     await administer('alter table locks enable row level security')
     const { table } = typeOrmLockProvider(dataSource, { tableName: 'locks' })
     const message = expect.stringContaining('has row-level security (locks)')

@@ -11,7 +11,7 @@ import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { useDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
-import { itIf } from '../it-if'
+import { itIf, itOn } from '../it-if'
 import { allowedNames, hostileNames } from './hostile-names'
 import { tableFaults } from './table-faults'
 
@@ -129,26 +129,23 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     expect(await provider.table.check()).toEqual([])
   })
 
-  itIf(backend.dialect === 'postgres', 'a setting of the session')(
-    'says that the server accepts no writes, and what to look for',
-    async () => {
-      await migrated()
-      const pinned = {
-        ...opened.dataSource.options,
-        extra: { options: '-c default_transaction_read_only=on' },
-      }
-      const readOnly = await new DataSource({
-        ...pinned,
-        migrationsRun: false,
-      }).initialize()
-      afterTest(() => readOnly.destroy())
-      const message = expect.stringMatching(
-        /refuses (insert|update) .* read-only .*default_transaction_read_only/,
-      )
-      const found = { code: 'REFUSED', severity: 'error', message }
-      expect(await typeOrmLockProvider(readOnly).table.check()).toMatchObject([found, found])
-    },
-  )
+  itOn(backend, 'postgres')('says that the server accepts no writes, and what to look for', async () => {
+    await migrated()
+    const pinned = {
+      ...opened.dataSource.options,
+      extra: { options: '-c default_transaction_read_only=on' },
+    }
+    const readOnly = await new DataSource({
+      ...pinned,
+      migrationsRun: false,
+    }).initialize()
+    afterTest(() => readOnly.destroy())
+    const message = expect.stringMatching(
+      /refuses (insert|update) .* read-only .*default_transaction_read_only/,
+    )
+    const found = { code: 'REFUSED', severity: 'error', message }
+    expect(await typeOrmLockProvider(readOnly).table.check()).toMatchObject([found, found])
+  })
 
   const faults = tableFaults[backend.dialect] ?? []
   it.each(faults)('finds, and says what it must be: %s', async (_, found, make, options = {}) => {

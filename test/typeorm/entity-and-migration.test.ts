@@ -8,7 +8,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends, typeOrmBackends, type TestDatabase } from '../backends'
 import { openDatabase, openMemory, useDatabase } from '../backends/open-database'
-import { itIf } from '../it-if'
+import { itIf, itOn } from '../it-if'
 import { lockError } from '../lock-error'
 
 type AnyDataSource = DataSource | DataSource03
@@ -208,7 +208,7 @@ describeBackends(availableBackends())('the migrations of an app on $name', (back
     },
   )
 
-  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
+  itOn(backend, 'postgres')(
     'may create the schema of the lock table, whose migration then has a later date',
     async () => {
       const options = { schema: 'jobs' }
@@ -224,28 +224,25 @@ describeBackends(availableBackends())('the migrations of an app on $name', (back
     },
   )
 
-  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
-    "mean the DataSource's own schema, as provider and entity do",
-    async () => {
-      await opened.dataSource.query('create schema jobs')
-      // The one that a provider without the schema would find.
-      await opened.dataSource.query('create table shedlock (name text)')
-      const dataSource = await connect([createShedLockMigration()], { schema: 'jobs' })
-      await dataSource.runMigrations()
-      const provider = typeOrmLockProvider(dataSource)
-      expect(await provider.table.check()).toEqual([])
-      await provider.lock(job)
-      expect(await dataSource.getRepository<ShedLock>('ShedLock').find()).toMatchObject([{ name: 'job' }])
-      expect(await drift(dataSource)).toEqual([])
-      // What the options name wins.
-      const [finding] = await typeOrmLockProvider(dataSource, { schema: 'public' }).table.check()
-      expect(finding?.message).toContain("'public.shedlock'")
-      await dataSource.undoLastMigration()
-      await expect(provider.lock(job)).rejects.toEqual(lockError('TABLE_MISSING', "'jobs.shedlock'"))
-    },
-  )
+  itOn(backend, 'postgres')("mean the DataSource's own schema, as provider and entity do", async () => {
+    await opened.dataSource.query('create schema jobs')
+    // The one that a provider without the schema would find.
+    await opened.dataSource.query('create table shedlock (name text)')
+    const dataSource = await connect([createShedLockMigration()], { schema: 'jobs' })
+    await dataSource.runMigrations()
+    const provider = typeOrmLockProvider(dataSource)
+    expect(await provider.table.check()).toEqual([])
+    await provider.lock(job)
+    expect(await dataSource.getRepository<ShedLock>('ShedLock').find()).toMatchObject([{ name: 'job' }])
+    expect(await drift(dataSource)).toEqual([])
+    // What the options name wins.
+    const [finding] = await typeOrmLockProvider(dataSource, { schema: 'public' }).table.check()
+    expect(finding?.message).toContain("'public.shedlock'")
+    await dataSource.undoLastMigration()
+    await expect(provider.lock(job)).rejects.toEqual(lockError('TABLE_MISSING', "'jobs.shedlock'"))
+  })
 
-  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
+  itOn(backend, 'postgres')(
     'create one table, in the schema that an earlier one has set in their session',
     async () => {
       await opened.dataSource.query('create schema jobs')

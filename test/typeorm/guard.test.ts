@@ -9,7 +9,7 @@ import { describeBackends, typeOrmBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { renameTable } from '../backends/rename-table'
 import { guardCases, guardSteps, type GuardedClient } from '../conformance/guard-cases'
-import { itIf } from '../it-if'
+import { itIf, itOn } from '../it-if'
 import { lockError } from '../lock-error'
 import { blockRow } from '../sql/block-row'
 
@@ -84,26 +84,27 @@ describeBackends(backends)('guard on $name', (backend) => {
     }
   })
 
-  itIf(dialect === 'mysql' || dialect === 'mariadb', 'mysql2')(
-    "is sent as the app's own statements are, unprepared, and fails with TypeORM's own error",
-    async () => {
-      const lock = await taken()
-      const queryRunner = dataSource.createQueryRunner()
-      afterTest(() => queryRunner.release())
-      const prepares = jest.spyOn((await queryRunner.connect()) as { execute: () => unknown }, 'execute')
-      await queryRunner.startTransaction()
-      await guard(queryRunner, lock)
-      await queryRunner.commitTransaction()
-      expect(prepares).not.toHaveBeenCalled()
-      await queryRunner.query('set innodb_lock_wait_timeout = 1')
-      const unblock = await blockRow(other, 'job')
-      await queryRunner.startTransaction()
-      await expect(guard(queryRunner, lock)).rejects.toMatchObject({ driverError: { errno: 1205 } })
-      await queryRunner.rollbackTransaction()
-      await unblock()
-      await lock.unlock()
-    },
-  )
+  itOn(
+    backend,
+    'mysql',
+    'mariadb',
+  )("is sent as the app's own statements are, unprepared, and fails with TypeORM's own error", async () => {
+    const lock = await taken()
+    const queryRunner = dataSource.createQueryRunner()
+    afterTest(() => queryRunner.release())
+    const prepares = jest.spyOn((await queryRunner.connect()) as { execute: () => unknown }, 'execute')
+    await queryRunner.startTransaction()
+    await guard(queryRunner, lock)
+    await queryRunner.commitTransaction()
+    expect(prepares).not.toHaveBeenCalled()
+    await queryRunner.query('set innodb_lock_wait_timeout = 1')
+    const unblock = await blockRow(other, 'job')
+    await queryRunner.startTransaction()
+    await expect(guard(queryRunner, lock)).rejects.toMatchObject({ driverError: { errno: 1205 } })
+    await queryRunner.rollbackTransaction()
+    await unblock()
+    await lock.unlock()
+  })
 
   it('keeps the outcome of a task that ends before its pin, and frees the lock afterwards', async () => {
     const failures: unknown[] = []
@@ -170,7 +171,7 @@ describeBackends(backends)('guard on $name', (backend) => {
     },
   )
 
-  itIf(dialect === 'postgres', 'PostgreSQL')("leaves the session's own timeout alone", async () => {
+  itOn(backend, 'postgres')("leaves the session's own timeout alone", async () => {
     const lock = await taken()
     const queryRunner = dataSource.createQueryRunner()
     const timeout = async (): Promise<unknown> => {

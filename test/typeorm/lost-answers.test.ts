@@ -16,7 +16,7 @@ import { createLockTable, type observeLockTable } from '../conformance/lock-tabl
 import { freePort } from '../backends/free-port'
 import { TcpProxy } from '../backends/tcp-proxy'
 import { eventually } from '../eventually'
-import { itIf } from '../it-if'
+import { itOn } from '../it-if'
 import { lockError } from '../lock-error'
 import { blockRow } from '../sql/block-row'
 
@@ -99,7 +99,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     },
   )
 
-  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
+  itOn(backend, 'postgres')(
     'closes a connection, and outlives that the host refuses the one that cancels its statement',
     async () => {
       const client = (await (await open()).createQueryRunner().connect()) as Pick<Client, 'port' | 'query'>
@@ -158,7 +158,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     if (what === 'extension') expect(lock.remaining()).toBeGreaterThan(300_000)
   })
 
-  itIf(backend.dialect === 'postgres', 'pg')(
+  itOn(backend, 'postgres')(
     "drops a connection of its own that no host has accepted, and uses one of the app's pool for a while",
     async () => {
       const dataSource = await open({ poolSize: 1 })
@@ -181,7 +181,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     },
   )
 
-  itIf(backend.dialect === 'postgres', 'pg')(
+  itOn(backend, 'postgres')(
     'leaves a transaction open on a connection that it closes, so that a pooler closes its own too',
     async () => {
       const { dataSource, proxy } = await throughProxy()
@@ -195,7 +195,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     },
   )
 
-  itIf(backend.dialect === 'postgres', 'pg')(
+  itOn(backend, 'postgres')(
     'leaves a transaction open even on a connection that is not ready for a statement yet',
     async () => {
       const { dataSource, proxy } = await throughProxy()
@@ -208,7 +208,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     },
   )
 
-  itIf(backend.dialect === 'postgres', 'pg')('frees a lock that was not replicated', async () => {
+  itOn(backend, 'postgres')('frees a lock that was not replicated', async () => {
     const dataSource = await open({ poolSize: 1 })
     const provider = typeOrmLockProvider(dataSource, { ownConnections: 0 })
     await (await provider.lock({ name: 'replicated', lockAtMostFor }))?.unlock()

@@ -7,7 +7,7 @@ import { openDatabase } from '../backends/open-database'
 import { idsOf, SESSIONS } from '../backends/server-sessions'
 import { createLockTable, type observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
-import { itIf } from '../it-if'
+import { itOn } from '../it-if'
 import { blockRow } from '../sql/block-row'
 import { Log } from './log'
 
@@ -27,7 +27,7 @@ describeBackends(servers)('the statements on $name', (backend) => {
     table = await createLockTable(observer, backend.dialect)
   })
 
-  itIf(backend.dialect === 'postgres', 'commits that need not be durable')(
+  itOn(backend, 'postgres')(
     'that commit without waiting for the disk are only releases on which no later acquisition depends',
     async () => {
       const provider = typeOrmLockProvider(dataSource)
@@ -52,25 +52,22 @@ describeBackends(servers)('the statements on $name', (backend) => {
     await lock?.unlock()
   })
 
-  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
-    'leave the row untouched when they are refused',
-    async () => {
-      const provider = typeOrmLockProvider(dataSource)
-      const lock = await provider.lock(job)
-      // xmax is set when the row is locked, ctid and xmin when it is written.
-      const row = (): Promise<unknown> => observer.query('select xmin, xmax, ctid from shedlock')
-      const before = await row()
-      for (let time = 0; time < 10; time++) expect(await provider.lock(job)).toBeUndefined()
-      for (let slot = 1; slot < 10; slot++) expect(await provider.lock({ ...job, slot })).toBeUndefined()
-      expect(await row()).toEqual(before)
-      await lock?.unlock()
-      const unlocked = await row()
-      for (let slot = 1; slot < 10; slot++) expect(await provider.lock({ ...job, slot })).toBeUndefined()
-      expect(await row()).toEqual(unlocked)
-    },
-  )
+  itOn(backend, 'postgres')('leave the row untouched when they are refused', async () => {
+    const provider = typeOrmLockProvider(dataSource)
+    const lock = await provider.lock(job)
+    // xmax is set when the row is locked, ctid and xmin when it is written.
+    const row = (): Promise<unknown> => observer.query('select xmin, xmax, ctid from shedlock')
+    const before = await row()
+    for (let time = 0; time < 10; time++) expect(await provider.lock(job)).toBeUndefined()
+    for (let slot = 1; slot < 10; slot++) expect(await provider.lock({ ...job, slot })).toBeUndefined()
+    expect(await row()).toEqual(before)
+    await lock?.unlock()
+    const unlocked = await row()
+    for (let slot = 1; slot < 10; slot++) expect(await provider.lock({ ...job, slot })).toBeUndefined()
+    expect(await row()).toEqual(unlocked)
+  })
 
-  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
+  itOn(backend, 'postgres')(
     'read the clock when the row is written, after waiting for the table',
     async () => {
       const provider = typeOrmLockProvider(dataSource, { timeLimit: '1m' })
@@ -93,20 +90,17 @@ describeBackends(servers)('the statements on $name', (backend) => {
     },
   )
 
-  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
-    'cut times to milliseconds in a column that could hold more',
-    async () => {
-      await observer.query(
-        'create table fine (name varchar(64) primary key, lock_until timestamp not null, locked_at timestamp not null, locked_by varchar(255) not null)',
-      )
-      const provider = typeOrmLockProvider(dataSource, { tableName: 'fine' })
-      for (let time = 0; time < 5; time++) {
-        const lock = await provider.lock(job)
-        await lock?.extend('10m')
-        await lock?.unlock()
-        const uncut = `select * from fine where extract(microseconds from lock_until)::int % 1000 + extract(microseconds from locked_at)::int % 1000 > 0`
-        expect(await observer.query(uncut)).toEqual([])
-      }
-    },
-  )
+  itOn(backend, 'postgres')('cut times to milliseconds in a column that could hold more', async () => {
+    await observer.query(
+      'create table fine (name varchar(64) primary key, lock_until timestamp not null, locked_at timestamp not null, locked_by varchar(255) not null)',
+    )
+    const provider = typeOrmLockProvider(dataSource, { tableName: 'fine' })
+    for (let time = 0; time < 5; time++) {
+      const lock = await provider.lock(job)
+      await lock?.extend('10m')
+      await lock?.unlock()
+      const uncut = `select * from fine where extract(microseconds from lock_until)::int % 1000 + extract(microseconds from locked_at)::int % 1000 > 0`
+      expect(await observer.query(uncut)).toEqual([])
+    }
+  })
 })
