@@ -77,21 +77,18 @@ const CHECKED = ['ssl=true', 'ssl', 'ssl={}', 'ssl-mode=VERIFY_CA', 'sslaccept=s
 
 const REFUSED = /The connection .* failed: .* – check which TLS the server has/
 
-describeBackends(availableBackends('mysql', 'mariadb'))(
-  'the parameters of a URL for TLS on $name',
-  (backend) => {
-    /** Neither server has a certificate that a client trusts, and MariaDB has none at all. */
-    it.each([
-      ...WITHOUT_TLS.map((off) => [off, /, no TLS\n/] as const),
-      ...UNCHECKED.map((on) => [on, backend.name === 'mysql' ? /, TLS, without a check/ : REFUSED] as const),
-      ...CHECKED.map((on) => [on, REFUSED] as const),
-    ])('%s', async (parameters, says) => {
-      const { database } = await openCli(backend)
-      const { stdout, stderr } = await runCli(['doctor', '--url', `${database.url}?${parameters}`])
-      expect(stdout + stderr).toMatch(says)
-    })
-  },
-)
+describeBackends(availableBackends('mysql', 'mariadb'))('parameters of a URL for TLS on $name', (backend) => {
+  /** Neither server has a certificate that a client trusts, and MariaDB has none at all. */
+  it.each([
+    ...WITHOUT_TLS.map((off) => [off, /, no TLS\n/] as const),
+    ...UNCHECKED.map((on) => [on, backend.name === 'mysql' ? /, TLS, without a check/ : REFUSED] as const),
+    ...CHECKED.map((on) => [on, REFUSED] as const),
+  ])('%s', async (parameters, says) => {
+    const { database } = await openCli(backend)
+    const { stdout, stderr } = await runCli(['doctor', '--url', `${database.url}?${parameters}`])
+    expect(stdout + stderr).toMatch(says)
+  })
+})
 
 const sqlite = backends.filter(({ name }) => name === 'sqlite')
 

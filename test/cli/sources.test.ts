@@ -183,15 +183,12 @@ it.each<[string, Refused, RegExp]>([
     // A newer Node.js loads TypeScript by itself.
     'typescript' in process.features ? /cannot be loaded/ : / – install tsx, or set NODE_OPTIONS/,
   ],
-])(
-  'the command line refuses, with its reason: %s',
-  async (_, { files = {}, args = [], env, status = 2 }, message) => {
-    const folder = project({ 'package.json': '{}', ...files }, 'prisma')
-    const loaded = 'ts-node.cjs' in files ? { NODE_OPTIONS: `--require ${join(folder, 'ts-node.cjs')}` } : {}
-    const answer = await runCli(['list', ...args], { cwd: folder, env: { ...env, ...loaded } })
-    expect(answer).toEqual({ status, stdout: '', stderr: expect.stringMatching(message) })
-  },
-)
+])('the command line refuses: %s', async (_, { files = {}, args = [], env, status = 2 }, message) => {
+  const folder = project({ 'package.json': '{}', ...files }, 'prisma')
+  const loaded = 'ts-node.cjs' in files ? { NODE_OPTIONS: `--require ${join(folder, 'ts-node.cjs')}` } : {}
+  const answer = await runCli(['list', ...args], { cwd: folder, env: { ...env, ...loaded } })
+  expect(answer).toEqual({ status, stdout: '', stderr: expect.stringMatching(message) })
+})
 
 it('a DataSource that cannot be initialised is told from a database that cannot be reached', async () => {
   const source = (options: string): string =>

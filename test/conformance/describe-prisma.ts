@@ -60,42 +60,40 @@ function variantsOf({ name, adapter, shared }: PrismaBackend): readonly Variant[
 export function describePrisma(isOurs: (backend: PrismaBackend) => boolean): void {
   const backends = prismaBackends(conformanceBackends()).filter(isOurs)
   const cases = backends.flatMap((backend) => variantsOf(backend).map((variant) => ({ backend, ...variant })))
-  describeBackends(cases)(
-    'Prisma on $backend.name by $backend.adapter$variant',
-    ({ backend, wal, sqlOnly, ownConnections, hasOwnAdapter }) => {
-      const { dialect, shared, adapter } = backend
-      const inZone = IN_ZONE[adapter]
-      let database: PrismaTestDatabase
-      let client: TestClient
-      let own: AdapterFactoryLike | undefined
+  describeBackends(cases)('Prisma on $backend.name by $backend.adapter$variant', (each) => {
+    const { backend, wal, sqlOnly, ownConnections, hasOwnAdapter } = each
+    const { dialect, shared, adapter } = backend
+    const inZone = IN_ZONE[adapter]
+    let database: PrismaTestDatabase
+    let client: TestClient
+    let own: AdapterFactoryLike | undefined
 
-      describeSuites<TestClient>({
-        ...{ backend, wal, sqlOnly },
-        provide: (prisma, rest) => prismaLockProvider(prisma, { ownConnections, adapter: own, ...rest }),
-        open: async (after) => {
-          // What lives in memory can only be observed by the connection itself. And two libraries must not have one SQLite file open in
-          // one process: who closes it drops the locks of the other.
-          // https://www.sqlite.org/howtocorrupt.html#_multiple_copies_of_sqlite_linked_into_the_same_application
-          if (shared && !(dialect === 'sqlite' && OWN_SQLITE.test(adapter))) {
-            const { dataSource, ...opened } = await openDatabase(backend, { enableWAL: wal }, after)
-            database = opened.database
-            if (hasOwnAdapter) own = await database.ownAdapter()
-            return dataSource
-          }
-          database = await backend.create()
-          after(() => database.drop())
-          client = await database.connect()
-          if (!shared) return observeBy(client)
-          const other = await database.connect()
-          await other.$queryRawUnsafe('pragma busy_timeout = 5000')
-          return observeBy(other)
-        },
-        connect: async () => (shared ? database.connect(POOL) : client),
-        ...(inZone && shared && { connectIn: (zone) => database.connect({ ...POOL, ...inZone(zone) }) }),
-        begin: (prisma) => begin(prisma, dialect === 'sqlite' ? {} : { isolationLevel: 'Serializable' }),
-      })
-    },
-  )
+    describeSuites<TestClient>({
+      ...{ backend, wal, sqlOnly },
+      provide: (prisma, rest) => prismaLockProvider(prisma, { ownConnections, adapter: own, ...rest }),
+      open: async (after) => {
+        // What lives in memory can only be observed by the connection itself. And two libraries must not have one SQLite file open in
+        // one process: who closes it drops the locks of the other.
+        // https://www.sqlite.org/howtocorrupt.html#_multiple_copies_of_sqlite_linked_into_the_same_application
+        if (shared && !(dialect === 'sqlite' && OWN_SQLITE.test(adapter))) {
+          const { dataSource, ...opened } = await openDatabase(backend, { enableWAL: wal }, after)
+          database = opened.database
+          if (hasOwnAdapter) own = await database.ownAdapter()
+          return dataSource
+        }
+        database = await backend.create()
+        after(() => database.drop())
+        client = await database.connect()
+        if (!shared) return observeBy(client)
+        const other = await database.connect()
+        await other.$queryRawUnsafe('pragma busy_timeout = 5000')
+        return observeBy(other)
+      },
+      connect: async () => (shared ? database.connect(POOL) : client),
+      ...(inZone && shared && { connectIn: (zone) => database.connect({ ...POOL, ...inZone(zone) }) }),
+      begin: (prisma) => begin(prisma, dialect === 'sqlite' ? {} : { isolationLevel: 'Serializable' }),
+    })
+  })
 }
 
 function observeBy(client: TestClient): Observer {

@@ -282,16 +282,13 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
     expect(await worked()).toBe(0)
   })
 
-  itOn(options, 'postgres')(
-    'names no statement, because a name that was forgotten would abort the transaction',
-    async () => {
-      const lock = await taken()
-      await client().transaction(async (transaction) => {
-        await transaction.query('deallocate all')
-        await transaction.guard(lock)
-        expect(await transaction.query('select name from pg_prepared_statements')).toEqual([])
-      })
-      await lock.unlock()
-    },
-  )
+  itOn(options, 'postgres')('names no statement, as a forgotten name aborts the transaction', async () => {
+    const lock = await taken()
+    await client().transaction(async (transaction) => {
+      await transaction.query('deallocate all')
+      await transaction.guard(lock)
+      expect(await transaction.query('select name from pg_prepared_statements')).toEqual([])
+    })
+    await lock.unlock()
+  })
 }

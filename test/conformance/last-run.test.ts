@@ -33,22 +33,19 @@ describeBackends(clients)('the last run by $title', (each) => {
   it.each([
     ['after it', 0],
     ['even while lockAtLeastFor keeps the lock held', '2m'],
-  ])(
-    'has times by the clock of the database %s, and is undefined during a run',
-    async (_, lockAtLeastFor) => {
-      const name = `times ${lockAtLeastFor}`
-      const configuration = { name, lockAtMostFor: '1h', lockAtLeastFor, slot: Date.now() - HOUR }
-      const before = await client.table.clock()
-      await execute(configuration, async () => expect(await lastRun(name)).toBeUndefined())
-      const after = await client.table.clock()
-      const { outcome, startedAt, endedAt, duration } = (await lastRun(name)) ?? {}
-      expect(outcome).toBe('succeeded')
-      // Each clock is cut to milliseconds, and they do not run alike.
-      expect(startedAt?.getTime()).toBeGreaterThanOrEqual(before - 5)
-      expect(endedAt?.getTime()).toBeLessThanOrEqual(after + 5)
-      expect(Number(endedAt) - Number(startedAt)).toBe(duration)
-    },
-  )
+  ])("has times by the database's clock %s, and is undefined during a run", async (_, lockAtLeastFor) => {
+    const name = `times ${lockAtLeastFor}`
+    const configuration = { name, lockAtMostFor: '1h', lockAtLeastFor, slot: Date.now() - HOUR }
+    const before = await client.table.clock()
+    await execute(configuration, async () => expect(await lastRun(name)).toBeUndefined())
+    const after = await client.table.clock()
+    const { outcome, startedAt, endedAt, duration } = (await lastRun(name)) ?? {}
+    expect(outcome).toBe('succeeded')
+    // Each clock is cut to milliseconds, and they do not run alike.
+    expect(startedAt?.getTime()).toBeGreaterThanOrEqual(before - 5)
+    expect(endedAt?.getTime()).toBeLessThanOrEqual(after + 5)
+    expect(Number(endedAt) - Number(startedAt)).toBe(duration)
+  })
 
   it('has the outcome of the task, or the one that unlock() was given, or none', async () => {
     const configuration = { name: 'outcomes', lockAtMostFor: '1h' }

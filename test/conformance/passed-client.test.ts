@@ -26,23 +26,20 @@ function proxyOf<T extends object>(passed: T, current: () => object, binds: bool
 const prismas = prismaBackends().filter(({ shared, dialect }) => shared && dialect !== 'sqlite')
 
 describeBackends(prismas)('the PrismaClient that was passed on $name', (backend) => {
-  it.each([true, false])(
-    'stays what it was behind a proxy that becomes a transaction, whose members are bound: %s',
-    async (binds) => {
-      const { database, dataSource: observer } = await openDatabase(backend, migrated())
-      const prisma = await database.connect()
-      const transactions = new AsyncLocalStorage<object>()
-      const proxy = proxyOf<PrismaClientLike>(prisma, () => transactions.getStore() ?? prisma, binds)
-      const provider = prismaLockProvider(proxy)
-      const work = async () => {
-        expect(await provider.lock(job)).toBeDefined()
-        throw rolledBack
-      }
-      const undone = prisma.$transaction((transaction) => transactions.run(transaction, work))
-      await expect(undone).rejects.toBe(rolledBack)
-      expect(await observeLockTable(observer, backend.dialect).isHeld('job')).toBe(true)
-    },
-  )
+  it.each([true, false])('stays what it was when a proxy becomes a transaction: bound %s', async (binds) => {
+    const { database, dataSource: observer } = await openDatabase(backend, migrated())
+    const prisma = await database.connect()
+    const transactions = new AsyncLocalStorage<object>()
+    const proxy = proxyOf<PrismaClientLike>(prisma, () => transactions.getStore() ?? prisma, binds)
+    const provider = prismaLockProvider(proxy)
+    const work = async () => {
+      expect(await provider.lock(job)).toBeDefined()
+      throw rolledBack
+    }
+    const undone = prisma.$transaction((transaction) => transactions.run(transaction, work))
+    await expect(undone).rejects.toBe(rolledBack)
+    expect(await observeLockTable(observer, backend.dialect).isHeld('job')).toBe(true)
+  })
 })
 
 const typeOrms = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'sqlite')

@@ -127,19 +127,16 @@ describeBackends(clients)('one provider means one table, whatever a session of $
       expect(await other.findRow('job')).toBeUndefined()
     })
 
-    itIf(isPostgres, 'functions of a schema')(
-      'and the clock, although its functions are others there',
-      async () => {
-        await provider.lock(job)
-        for (const declared of [
-          'clock_timestamp() returns timestamptz',
-          'date_trunc(text, timestamp) returns timestamp',
-        ])
-          await client.observer.query(`create function ${tenant}.${declared} return timestamp '2100-01-01'`)
-        await become(`${tenant}, pg_catalog, public`)
-        expect(await provider.lock(job)).toBeUndefined()
-      },
-    )
+    itIf(isPostgres, 'PostgreSQL')('and the clock, although its functions are others there', async () => {
+      await provider.lock(job)
+      for (const declared of [
+        'clock_timestamp() returns timestamptz',
+        'date_trunc(text, timestamp) returns timestamp',
+      ])
+        await client.observer.query(`create function ${tenant}.${declared} return timestamp '2100-01-01'`)
+      await become(`${tenant}, pg_catalog, public`)
+      expect(await provider.lock(job)).toBeUndefined()
+    })
 
     it.each(['again where it was', 'where the connection began'])('and is created %s', async (where) => {
       if (where === 'again where it was') await (await provider.lock(job))?.unlock()

@@ -45,47 +45,45 @@ const cases = conformanceBackends().flatMap((backend) =>
   variantsOf(backend).map((variant) => ({ backend, ...variant })),
 )
 
-describeBackends(cases)(
-  'TypeORM on $backend.name$variant',
-  ({ backend, options = {}, sqlOnly, ownConnections }) => {
-    const { dialect, shared, knowsNamedZones } = backend
-    const isPostgres = dialect === 'postgres' || dialect === 'cockroachdb'
-    const hasZones = shared && (isPostgres || dialect in SET_ZONE)
-    let opened: OpenDatabase
+describeBackends(cases)('TypeORM on $backend.name$variant', (each) => {
+  const { backend, options = {}, sqlOnly, ownConnections } = each
+  const { dialect, shared, knowsNamedZones } = backend
+  const isPostgres = dialect === 'postgres' || dialect === 'cockroachdb'
+  const hasZones = shared && (isPostgres || dialect in SET_ZONE)
+  let opened: OpenDatabase
 
-    // What lives in memory has one connection.
-    const connect = async (rest: object = {}): Promise<DataSource> =>
-      shared ? opened.connect({ ...options, poolSize: 3, ...rest }) : opened.dataSource
-    const connectIn = async (zone: string): Promise<DataSource> => {
-      if (isPostgres) return connect({ extra: { options: `-c TimeZone=${zone}` } })
-      // One connection, so that what is set for it holds for all statements.
-      const dataSource = await connect({ poolSize: 1 })
-      const known = knowsNamedZones || dialect === 'oracle' ? zone : OFFSETS[zone]
-      await dataSource.query(`${SET_ZONE[dialect] ?? ''} '${known ?? zone}'`)
-      return dataSource
-    }
+  // What lives in memory has one connection.
+  const connect = async (rest: object = {}): Promise<DataSource> =>
+    shared ? opened.connect({ ...options, poolSize: 3, ...rest }) : opened.dataSource
+  const connectIn = async (zone: string): Promise<DataSource> => {
+    if (isPostgres) return connect({ extra: { options: `-c TimeZone=${zone}` } })
+    // One connection, so that what is set for it holds for all statements.
+    const dataSource = await connect({ poolSize: 1 })
+    const known = knowsNamedZones || dialect === 'oracle' ? zone : OFFSETS[zone]
+    await dataSource.query(`${SET_ZONE[dialect] ?? ''} '${known ?? zone}'`)
+    return dataSource
+  }
 
-    describeSuites<DataSource>({
-      ...{ backend, wal: 'enableWAL' in options, sqlOnly, connect },
-      provide: (dataSource, rest) => typeOrmLockProvider(dataSource, { ownConnections, ...rest }),
-      ...(hasZones && { connectIn }),
-      open: async (after) => {
-        opened = await openDatabase(backend, options, after)
-        return dialect === 'spanner' ? spannerObserver(opened.dataSource) : opened.dataSource
-      },
-      begin: async (dataSource) => {
-        const queryRunner = dataSource.createQueryRunner()
-        await queryRunner.startTransaction(dialect === 'sqlite' ? undefined : 'SERIALIZABLE')
-        const end = async (how: 'commitTransaction' | 'rollbackTransaction'): Promise<void> => {
-          await queryRunner[how]()
-          await queryRunner.release()
-        }
-        return {
-          query: (sql) => queryRunner.query(sql),
-          commit: () => end('commitTransaction'),
-          rollback: () => end('rollbackTransaction'),
-        }
-      },
-    })
-  },
-)
+  describeSuites<DataSource>({
+    ...{ backend, wal: 'enableWAL' in options, sqlOnly, connect },
+    provide: (dataSource, rest) => typeOrmLockProvider(dataSource, { ownConnections, ...rest }),
+    ...(hasZones && { connectIn }),
+    open: async (after) => {
+      opened = await openDatabase(backend, options, after)
+      return dialect === 'spanner' ? spannerObserver(opened.dataSource) : opened.dataSource
+    },
+    begin: async (dataSource) => {
+      const queryRunner = dataSource.createQueryRunner()
+      await queryRunner.startTransaction(dialect === 'sqlite' ? undefined : 'SERIALIZABLE')
+      const end = async (how: 'commitTransaction' | 'rollbackTransaction'): Promise<void> => {
+        await queryRunner[how]()
+        await queryRunner.release()
+      }
+      return {
+        query: (sql) => queryRunner.query(sql),
+        commit: () => end('commitTransaction'),
+        rollback: () => end('rollbackTransaction'),
+      }
+    },
+  })
+})

@@ -89,20 +89,17 @@ describe('a lock configuration', () => {
     expect(() => parseLockConfiguration(configuration as never)).toThrow(lockError('INVALID_CONFIGURATION'))
   })
 
-  it.each([0, 1, '1ms', 'PT0.0019S'])(
-    'has no lease of %s from a default, a call or an extension',
-    async (lease) => {
-      const provider = new InMemoryLockProvider()
-      const words = lockError('INVALID_CONFIGURATION', /ockAtMostFor.* is shorter than two milliseconds/)
-      expect(() => new LockingTaskExecutor(provider, { defaultLockAtMostFor: lease })).toThrow(words)
-      const executor = new LockingTaskExecutor(provider)
-      expect(() => executor.wrap({ name: 'job', lockAtMostFor: lease }, () => 1)).toThrow(words)
-      const election = { name: 'job', lockAtMostFor: lease }
-      expect(() => leaderElection(provider, election, { onElected: () => undefined })).toThrow(words)
-      const lock = await provider.lock(valid)
-      await expect(lock?.extend(lease)).rejects.toEqual(words)
-    },
-  )
+  it.each([0, 1, '1ms', 'PT0.0019S'])('has no lease of %s by default, call or extension', async (lease) => {
+    const provider = new InMemoryLockProvider()
+    const words = lockError('INVALID_CONFIGURATION', /ockAtMostFor.* is shorter than two milliseconds/)
+    expect(() => new LockingTaskExecutor(provider, { defaultLockAtMostFor: lease })).toThrow(words)
+    const executor = new LockingTaskExecutor(provider)
+    expect(() => executor.wrap({ name: 'job', lockAtMostFor: lease }, () => 1)).toThrow(words)
+    const election = { name: 'job', lockAtMostFor: lease }
+    expect(() => leaderElection(provider, election, { onElected: () => undefined })).toThrow(words)
+    const lock = await provider.lock(valid)
+    await expect(lock?.extend(lease)).rejects.toEqual(words)
+  })
 
   it('is refused with the name of its lock and of the option, if they are known', () => {
     const refused = (rest: object): unknown => {

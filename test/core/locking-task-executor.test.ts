@@ -115,17 +115,14 @@ describe('a failed unlock', () => {
     ['text', 'text'],
     [undefined, 'undefined'],
     [{ code: 1 }, '[object Object]'],
-  ])(
-    'becomes a warning that names the lock when no listener hears of it, whatever was thrown: %s',
-    async (fault, warned) => {
-      const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-      world.provider.faults.unlock = fault
-      const silent = new LockingTaskExecutor(world.provider)
-      expect(await silent.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
-      const message = `Lock 'job' could not be released yet; it expires at the end of its lease at the latest: ${warned}`
-      expect(warning.mock.calls).toEqual([[expect.objectContaining({ lockName: 'job', message })]])
-    },
-  )
+  ])('becomes a warning that names the lock if no listener hears of it: %s', async (fault, warned) => {
+    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
+    world.provider.faults.unlock = fault
+    const silent = new LockingTaskExecutor(world.provider)
+    expect(await silent.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
+    const message = `Lock 'job' could not be released yet; it expires at the end of its lease at the latest: ${warned}`
+    expect(warning.mock.calls).toEqual([[expect.objectContaining({ lockName: 'job', message })]])
+  })
 
   it("becomes a warning even though Node.js refuses errors of Jest's realm", async () => {
     const warning = jest.spyOn(process, 'emitWarning')
@@ -200,23 +197,20 @@ describe('assertLocked', () => {
     })
   })
 
-  it.each(['returned', 'thrown'])(
-    'throws in a promise or timer that outlives a task that has %s',
-    async (how) => {
-      const ended = promiseWithResolvers()
-      const fired = promiseWithResolvers<unknown>()
-      let stray: Promise<void> | undefined
-      const run = world.executor.executeWithLock(job, () => {
-        stray = ended.promise.then(assertLocked)
-        setTimeout(() => fired.resolve(activeLock()), 5)
-        if (how === 'thrown') throw new Error('business')
-      })
-      await run.catch(() => undefined)
-      ended.resolve()
-      await expect(stray).rejects.toMatchObject({ code: 'NOT_LOCKED' })
-      expect(await fired.promise).toBeUndefined()
-    },
-  )
+  it.each(['returned', 'thrown'])('throws in a promise or timer that outlives a task: %s', async (how) => {
+    const ended = promiseWithResolvers()
+    const fired = promiseWithResolvers<unknown>()
+    let stray: Promise<void> | undefined
+    const run = world.executor.executeWithLock(job, () => {
+      stray = ended.promise.then(assertLocked)
+      setTimeout(() => fired.resolve(activeLock()), 5)
+      if (how === 'thrown') throw new Error('business')
+    })
+    await run.catch(() => undefined)
+    ended.resolve()
+    await expect(stray).rejects.toMatchObject({ code: 'NOT_LOCKED' })
+    expect(await fired.promise).toBeUndefined()
+  })
 
   it('sees the outer lock in what an inner task left behind', async () => {
     const ended = promiseWithResolvers()

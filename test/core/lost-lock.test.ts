@@ -97,14 +97,11 @@ describe('a listener without a method', () => {
     await tooLong()
   })
 
-  it.each([{}, 'listener', [undefined], [() => undefined], [null]])(
-    'is refused, if listeners is %s',
-    (listeners) => {
-      expect(() => new LockingTaskExecutor(storage, { listeners } as object)).toThrow(
-        lockError('INVALID_CONFIGURATION', 'listeners must be an array of objects'),
-      )
-    },
-  )
+  it.each([{}, 'listener', [undefined], [() => undefined], [null]])('is refused: %s', (listeners) => {
+    expect(() => new LockingTaskExecutor(storage, { listeners } as object)).toThrow(
+      lockError('INVALID_CONFIGURATION', 'listeners must be an array of objects'),
+    )
+  })
 
   it.each(['onLockLost', 'onLockAttempt', 'onTaskFinished'])('is refused, if %s is no function', (method) => {
     expect(() => new LockingTaskExecutor(storage, { listeners: [{ [method]: 'log' }] })).toThrow(

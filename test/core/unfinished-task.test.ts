@@ -43,21 +43,18 @@ async function end(value: unknown): Promise<void> {
   await once(child, 'close')
 }
 
-it.each(UNFINISHED)(
-  'a task that returns %s has not succeeded, and the error says: %s',
-  async (what, cure, make) => {
-    for (const isAsync of [false, true]) {
-      const value = make()
-      const run = world.executor.wrap(job, () => (isAsync ? Promise.resolve(value) : value))()
-      await expect(run).rejects.toEqual(
-        lockError('INVALID_CONFIGURATION', `The task of lock 'job' returned ${what}`),
-      )
-      await expect(run).rejects.toThrow(cure)
-      expect(world.storage.isLocked('job')).toBe(false)
-      await end(value)
-    }
-  },
-)
+it.each(UNFINISHED)('a task that returns %s has failed, and the error says: %s', async (what, cure, make) => {
+  for (const isAsync of [false, true]) {
+    const value = make()
+    const run = world.executor.wrap(job, () => (isAsync ? Promise.resolve(value) : value))()
+    await expect(run).rejects.toEqual(
+      lockError('INVALID_CONFIGURATION', `The task of lock 'job' returned ${what}`),
+    )
+    await expect(run).rejects.toThrow(cure)
+    expect(world.storage.isLocked('job')).toBe(false)
+    await end(value)
+  }
+})
 
 it.each<[what: string, make: () => unknown]>([
   ['nothing', () => undefined],

@@ -9,12 +9,9 @@ const { databases, measured } = JSON.parse(read('docs/performance/results.json')
 }
 
 describe('docs/performance.md', () => {
-  it.each(Object.entries(databases))(
-    'has figures of the statements that a lock sends on %s',
-    (name, results) => {
-      expect(statementShapes(dialects[name as keyof typeof dialects])).toEqual(results.statements)
-    },
-  )
+  it.each(Object.entries(databases))('has figures of the statements of a lock on %s', (name, results) => {
+    expect(statementShapes(dialects[name as keyof typeof dialects])).toEqual(results.statements)
+  })
 
   it('is drawn from the results', () => {
     const page = read('docs/performance.md')

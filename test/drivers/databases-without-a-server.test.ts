@@ -124,16 +124,13 @@ describe.each(names)("TypeORM's driver for %s, with a fake client", (name) => {
     await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR', String(driver.refusal.code)))
   })
 
-  it.each(driver.unanswered)(
-    'releases the lock after error %s, because the update may have been run',
-    async (code) => {
-      const lost = { code, message: 'the connection is gone' }
-      const { lock, sent } = await connect(name, [...unanswered, lost, TAKEN])
-      await expect(lock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-      await eventually(() => expect(sent.length).toBe(acquired.length + 1))
-      expect(sent.at(-1)?.text).toMatch(/^update /)
-    },
-  )
+  it.each(driver.unanswered)('releases the lock after error %s, as the update may have run', async (code) => {
+    const lost = { code, message: 'the connection is gone' }
+    const { lock, sent } = await connect(name, [...unanswered, lost, TAKEN])
+    await expect(lock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+    await eventually(() => expect(sent.length).toBe(acquired.length + 1))
+    expect(sent.at(-1)?.text).toMatch(/^update /)
+  })
 
   const { synchronized } = driver
   if (synchronized)
@@ -152,23 +149,20 @@ it.each([
   ['hana', 259, 260],
   ['oracle', 'ORA-00942', 'ORA-00904'],
   ['mssql', 208, 207],
-] as const)(
-  'a select shows which table or column %s lacks, or which privilege',
-  async (name, table, column) => {
-    const message = 'there is none'
-    const noTable = await connect(name, [], () => ({ code: table, message }))
-    await expect(noTable.lock()).rejects.toMatchObject({ code: 'TABLE_MISSING' })
-    const noColumn = await connect(name, [], (text) =>
-      /locked_by/i.test(text) ? { code: column, message } : FREE,
-    )
-    await expect(noColumn.lock()).rejects.toEqual(
-      lockError('TABLE_MISMATCH', /has no column 'locked_by' – add it as '.* not null'/i),
-    )
-    const denied = await connect(name, [FREE, FREE], () => DRIVERS[name].refusal)
-    const fix = [expect.stringMatching(/^grant select, insert, update on .*shedlock. to /i)]
-    expect(await denied.provider.table.check()).toMatchObject([{ code: 'PRIVILEGE_MISSING', fix }])
-  },
-)
+] as const)('a select shows which table, column or privilege %s lacks', async (name, table, column) => {
+  const message = 'there is none'
+  const noTable = await connect(name, [], () => ({ code: table, message }))
+  await expect(noTable.lock()).rejects.toMatchObject({ code: 'TABLE_MISSING' })
+  const noColumn = await connect(name, [], (text) =>
+    /locked_by/i.test(text) ? { code: column, message } : FREE,
+  )
+  await expect(noColumn.lock()).rejects.toEqual(
+    lockError('TABLE_MISMATCH', /has no column 'locked_by' – add it as '.* not null'/i),
+  )
+  const denied = await connect(name, [FREE, FREE], () => DRIVERS[name].refusal)
+  const fix = [expect.stringMatching(/^grant select, insert, update on .*shedlock. to /i)]
+  expect(await denied.provider.table.check()).toMatchObject([{ code: 'PRIVILEGE_MISSING', fix }])
+})
 
 it('a connection of Oracle that broke is dropped from its pool', async () => {
   const { dataSource, lock } = await connect('oracle', [FREE, { code: 'ORA-03113', message: 'gone' }, TAKEN])

@@ -32,21 +32,18 @@ describe('a SQL client', () => {
     ['postgres', "job = convert_from(decode($1, 'hex'), 'UTF8') or job = $2", ['e68aa5e5918a', 'job']],
     ['mysql', "job = _utf8mb4 x'e68aa5e5918a' or job = ?", ['job']],
     ['sqlite', 'job = ? or job = ?', ['报告', 'job']],
-  ] as const)(
-    'writes what is not ASCII for %s as no character set changes it',
-    async (driver, text, values) => {
-      const asked: unknown[] = []
-      const executor = sending(drivers[driver], (...[sent, bound]) => {
-        asked.push(sent, bound)
-        return Promise.resolve({ rows: [], changed: 0 })
-      })
-      await executor.query(sql`job = ${parameter('name')} or job = ${parameter('lockedBy')}`, {
-        name: '报告',
-        lockedBy: 'job',
-      })
-      expect(asked).toEqual([text, values])
-    },
-  )
+  ] as const)('writes non-ASCII text for %s as no character set changes it', async (driver, text, values) => {
+    const asked: unknown[] = []
+    const executor = sending(drivers[driver], (...[sent, bound]) => {
+      asked.push(sent, bound)
+      return Promise.resolve({ rows: [], changed: 0 })
+    })
+    await executor.query(sql`job = ${parameter('name')} or job = ${parameter('lockedBy')}`, {
+      name: '报告',
+      lockedBy: 'job',
+    })
+    expect(asked).toEqual([text, values])
+  })
 
   it('writes values into a text for MySQL, but not into a quoted name', () => {
     expect(withValues('select `by?` from t where a = ? and b = ?', ['x', 1])).toBe(
@@ -121,9 +118,6 @@ it.each([
   [false, { code: 'ECONNRESET', message: 'prepared statement' }],
   [false, { code: '08P01', message: 'prepared statement' }],
   [false, { errno: 1213 }],
-] as const)(
-  'that a statement could not be prepared, so that it had no effect, is %s of %j',
-  (expected, error) => {
-    expect(isNotPrepared(error)).toBe(expected)
-  },
-)
+] as const)('that a statement could not be prepared, and had no effect, is %s of %j', (expected, error) => {
+  expect(isNotPrepared(error)).toBe(expected)
+})

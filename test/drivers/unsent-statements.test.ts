@@ -212,14 +212,11 @@ const CONNECT = {
   },
 }
 
-it.each(['mssql', 'oracle'] as const)(
-  'A statement for %s was not sent if no server listens',
-  async (name) => {
-    const port = await freePort()
-    const client = sqlClient(drivers[name], async () => {
-      await CONNECT[name](port)
-      throw new Error('it connected')
-    })
-    expect(await failure(client)).toEqual(NOT_SENT)
-  },
-)
+it.each(['mssql', 'oracle'] as const)('A statement of %s was not sent if no server listens', async (name) => {
+  const port = await freePort()
+  const client = sqlClient(drivers[name], async () => {
+    await CONNECT[name](port)
+    throw new Error('it connected')
+  })
+  expect(await failure(client)).toEqual(NOT_SENT)
+})

@@ -37,23 +37,20 @@ function jobs(): readonly (readonly [how: string, job: JobClass, provider?: Prov
   ]
 }
 
-test.each(jobs())(
-  'a scheduled method runs under its lock, and not when somebody else holds it: %s',
-  async (_, job, jobProvider = job) => {
-    const provider = new InMemoryLockProvider()
-    const locks = { lockProvider: provider, defaultLockAtMostFor: '1m', defaultLockAtLeastFor: 0 }
-    const application = await startScheduler(locks, jobProvider)
-    const scheduled: InstanceType<JobClass> & Noting = application.get(job)
-    await eventually(() => expect(scheduled.ranUnder?.length).toBeGreaterThan(2))
-    expect(new Set(scheduled.ranUnder)).toEqual(new Set(['job']))
+test.each(jobs())('a scheduled method runs only under its lock: %s', async (_, job, jobProvider = job) => {
+  const provider = new InMemoryLockProvider()
+  const locks = { lockProvider: provider, defaultLockAtMostFor: '1m', defaultLockAtLeastFor: 0 }
+  const application = await startScheduler(locks, jobProvider)
+  const scheduled: InstanceType<JobClass> & Noting = application.get(job)
+  await eventually(() => expect(scheduled.ranUnder?.length).toBeGreaterThan(2))
+  expect(new Set(scheduled.ranUnder)).toEqual(new Set(['job']))
 
-    await using other = await eventually(async () => {
-      const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-      assert(lock, 'somebody else has the lock')
-      return lock
-    })
-    const ran = scheduled.ranUnder?.length
-    expect(await scheduled.run()).toBeUndefined()
-    expect([other.name, scheduled.ranUnder?.length]).toEqual(['job', ran])
-  },
-)
+  await using other = await eventually(async () => {
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    assert(lock, 'somebody else has the lock')
+    return lock
+  })
+  const ran = scheduled.ranUnder?.length
+  expect(await scheduled.run()).toBeUndefined()
+  expect([other.name, scheduled.ranUnder?.length]).toEqual(['job', ran])
+})

@@ -62,38 +62,35 @@ const CASES = Object.entries(WRAPPERS).flatMap(([wrapper, wrap], index) =>
 const start = (job: JobClass, lockProvider = new InMemoryLockProvider()) =>
   startScheduler({ lockProvider, cronTime: CronTime, warnOfUnlockedCrons: true }, job)
 
-test.each(CASES)(
-  '$order, the wrapper is $wrapper: runs once for each due time, after a failure, and at the start',
-  async ({ parts, decorator }) => {
-    const jobOf = (options: Partial<SchedulerLockOptions>, task: () => unknown): JobClass => {
-      const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...options })
-      const decorators = {
-        '@Cron': Cron('0 3 * * *', { timeZone: 'Europe/Berlin' }),
-        '@SchedulerLock': locked,
-        wrapper: decorator,
-      }
-      return jobClass(
-        parts.map((part) => decorators[part]),
-        task,
-      )
+test.each(CASES)('$order with $wrapper runs once for each due time', async ({ parts, decorator }) => {
+  const jobOf = (options: Partial<SchedulerLockOptions>, task: () => unknown): JobClass => {
+    const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...options })
+    const decorators = {
+      '@Cron': Cron('0 3 * * *', { timeZone: 'Europe/Berlin' }),
+      '@SchedulerLock': locked,
+      wrapper: decorator,
     }
-    const logged = loggedLines()
-    let runs = 0
-    const job = jobOf({ untilSucceeded: true, catchUp: '366d' }, () => {
-      if (++runs === 1) throw new Error('boom')
-      return 'ran'
-    })
-    const lockProvider = new InMemoryLockProvider()
-    const one = await start(job, lockProvider)
-    await eventually(() => expect(runs).toBe(1))
-    expect([await one.get(job).run(), await one.get(job).run()]).toEqual(['ran', undefined])
-    const two = await start(job, lockProvider)
-    expect(await two.get(job).run()).toBeUndefined()
-    await two.close()
-    expect(runs).toBe(2)
-    // It does not count as unlocked.
-    expect(logged.filter((line) => line.startsWith('warn'))).toEqual([])
-    const withoutSlots = start(jobOf({ slot: false, untilSucceeded: true }, () => 'ran'))
-    await expect(withoutSlots).rejects.toThrow('untilSucceeded of Job.run needs slots')
-  },
-)
+    return jobClass(
+      parts.map((part) => decorators[part]),
+      task,
+    )
+  }
+  const logged = loggedLines()
+  let runs = 0
+  const job = jobOf({ untilSucceeded: true, catchUp: '366d' }, () => {
+    if (++runs === 1) throw new Error('boom')
+    return 'ran'
+  })
+  const lockProvider = new InMemoryLockProvider()
+  const one = await start(job, lockProvider)
+  await eventually(() => expect(runs).toBe(1))
+  expect([await one.get(job).run(), await one.get(job).run()]).toEqual(['ran', undefined])
+  const two = await start(job, lockProvider)
+  expect(await two.get(job).run()).toBeUndefined()
+  await two.close()
+  expect(runs).toBe(2)
+  // It does not count as unlocked.
+  expect(logged.filter((line) => line.startsWith('warn'))).toEqual([])
+  const withoutSlots = start(jobOf({ slot: false, untilSucceeded: true }, () => 'ran'))
+  await expect(withoutSlots).rejects.toThrow('untilSucceeded of Job.run needs slots')
+})

@@ -120,10 +120,7 @@ const OF_ADAPTERS: typeof OF_ENGINE = [
   ['sqlite', adapter({ kind: 'TableDoesNotExist' }), answer('TableDoesNotExist')],
 ]
 
-test.each([...OF_ENGINE, ...OF_ADAPTERS])(
-  'an error on %s has its meaning: %j',
-  (dialect, error, expected) => {
-    const { errorCode, notSent, lasts } = driverOf(dialect)
-    expect([errorCode(error), !notSent(error), lasts(error)]).toEqual(expected)
-  },
-)
+test.each([...OF_ENGINE, ...OF_ADAPTERS])('an error on %s has a meaning: %j', (dialect, error, expected) => {
+  const { errorCode, notSent, lasts } = driverOf(dialect)
+  expect([errorCode(error), !notSent(error), lasts(error)]).toEqual(expected)
+})

@@ -15,18 +15,15 @@ const backends = prismaBackends().filter(
 )
 
 describeBackends(backends)('a session on $name', (backend) => {
-  it.each([undefined, backend.dialect])(
-    'that was made read-only by itself is left, so that locks go on: dialect %s',
-    async (dialect) => {
-      const { database } = await openDatabase(backend, migrated())
-      const prisma = await database.connect({ connectionLimit: 1 })
-      const provider = prismaLockProvider(prisma, { dialect })
-      await (await provider.lock(job))?.unlock()
-      await prisma.$executeRawUnsafe(READ_ONLY)
-      expect(await provider.lock(job)).toBeDefined()
-      await provider.drain()
-    },
-  )
+  it.each([undefined, backend.dialect])('that was made read-only is left: dialect %s', async (dialect) => {
+    const { database } = await openDatabase(backend, migrated())
+    const prisma = await database.connect({ connectionLimit: 1 })
+    const provider = prismaLockProvider(prisma, { dialect })
+    await (await provider.lock(job))?.unlock()
+    await prisma.$executeRawUnsafe(READ_ONLY)
+    expect(await provider.lock(job)).toBeDefined()
+    await provider.drain()
+  })
 
   it.each([1, 0])('of a pool is ended if it is read-only, and no other: %d of three is', async (count) => {
     const { database, dataSource } = await openDatabase(backend, { ...migrated(), poolSize: 1 })

@@ -30,48 +30,46 @@ describeBackends(backends)('SQLite through Prisma: $name by $adapter', (backend)
 
   // libsql: PrismaClientKnownRequestError, "no such table" – its transaction opens another, empty database.
   const transactions = !(backend.name === 'sqlite-memory' && backend.adapter === 'libsql')
+  const itBeside = itIf(transactions, 'transactions beside others')
 
-  itIf(transactions, 'transactions beside others')(
-    "no lock vanishes or appears by the app's transactions",
-    async () => {
-      const provider = prismaLockProvider(prisma, { timeLimit: '30s' })
-      let running = true
-      let rolledBack = 0
+  itBeside("no lock vanishes or appears by the app's transactions", async () => {
+    const provider = prismaLockProvider(prisma, { timeLimit: '30s' })
+    let running = true
+    let rolledBack = 0
 
-      const app = async (): Promise<void> => {
-        while (running) {
-          await prisma
-            .$transaction(async (transaction) => {
-              await note(transaction, 'in a transaction')
-              await sleep(Math.random() * 5)
-              if (Math.random() < 0.7) throw new Error('rolled back')
-            })
-            .catch(() => rolledBack++)
-          await sleep(Math.random() * 2)
-        }
+    const app = async (): Promise<void> => {
+      while (running) {
+        await prisma
+          .$transaction(async (transaction) => {
+            await note(transaction, 'in a transaction')
+            await sleep(Math.random() * 5)
+            if (Math.random() < 0.7) throw new Error('rolled back')
+          })
+          .catch(() => rolledBack++)
+        await sleep(Math.random() * 2)
       }
-      const locker = async (index: number): Promise<number> => {
-        let steps = 0
-        let lock: Lock | undefined
-        const lockName = `job ${index}`
-        while (steps < 20 || rolledBack <= 10) {
-          if (lock === undefined) lock = await provider.lock({ name: lockName, lockAtMostFor: '1h' })
-          else if (Math.random() < 0.3) await lock.extend('1h')
-          else lock = await lock.unlock().then(() => undefined)
-          await sleep(Math.random() * 5)
-          expect(await isHeld(lockName)).toBe(lock !== undefined)
-          steps++
-        }
-        return steps
+    }
+    const locker = async (index: number): Promise<number> => {
+      let steps = 0
+      let lock: Lock | undefined
+      const lockName = `job ${index}`
+      while (steps < 20 || rolledBack <= 10) {
+        if (lock === undefined) lock = await provider.lock({ name: lockName, lockAtMostFor: '1h' })
+        else if (Math.random() < 0.3) await lock.extend('1h')
+        else lock = await lock.unlock().then(() => undefined)
+        await sleep(Math.random() * 5)
+        expect(await isHeld(lockName)).toBe(lock !== undefined)
+        steps++
       }
+      return steps
+    }
 
-      const apps = [app(), app()]
-      await Promise.all([1, 2, 3, 4].map(locker))
-      running = false
-      await Promise.all(apps)
-      expect(rolledBack).toBeGreaterThan(10)
-    },
-  )
+    const apps = [app(), app()]
+    await Promise.all([1, 2, 3, 4].map(locker))
+    running = false
+    await Promise.all(apps)
+    expect(rolledBack).toBeGreaterThan(10)
+  })
 
   test('no write of the app is lost by a lock beside it, nor by one that fails', async () => {
     const provider = prismaLockProvider(prisma, { timeLimit: '30s' })
@@ -93,20 +91,17 @@ describeBackends(backends)('SQLite through Prisma: $name by $adapter', (backend)
     expect(await prisma.$queryRawUnsafe(`select 1 from orders`)).toHaveLength(60)
   })
 
-  itIf(transactions, 'transactions beside others')(
-    'a lock that is asked for inside an open transaction ends in an error, and leaves nothing',
-    async () => {
-      const provider = prismaLockProvider(prisma, { timeLimit: '1s' })
-      const job = { name: 'job', lockAtMostFor: '1h' }
-      await provider.lock({ name: 'the table is checked', lockAtMostFor: '1m' })
-      await prisma.$transaction(async (transaction) => {
-        await note(transaction, 'open')
-        await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TIMEOUT' })
-      })
-      expect(await prisma.$queryRawUnsafe(`select note from orders`)).toEqual([{ note: 'open' }])
-      await eventually(async () => expect(await provider.lock(job)).toBeDefined())
-    },
-  )
+  itBeside('a lock that is asked for inside an open transaction fails, and leaves nothing', async () => {
+    const provider = prismaLockProvider(prisma, { timeLimit: '1s' })
+    const job = { name: 'job', lockAtMostFor: '1h' }
+    await provider.lock({ name: 'the table is checked', lockAtMostFor: '1m' })
+    await prisma.$transaction(async (transaction) => {
+      await note(transaction, 'open')
+      await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TIMEOUT' })
+    })
+    expect(await prisma.$queryRawUnsafe(`select note from orders`)).toEqual([{ note: 'open' }])
+    await eventually(async () => expect(await provider.lock(job)).toBeDefined())
+  })
 
   itIf(backend.name === 'sqlite' && backend.adapter === 'libsql', 'libsql with a file')(
     'no lock is acquired by a write that is never committed, after a write of the app found the file busy',

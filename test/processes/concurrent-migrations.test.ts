@@ -54,8 +54,8 @@ describeBackends(availableBackends().filter(({ shared }) => shared))(
       await expectTable()
     })
 
-    itIf(hasClient(backend), 'a client of its own')(
-      "all succeed with plain SQL, by the database's own client",
+    itIf(hasClient(backend), 'its client')(
+      "all succeed with plain SQL by the database's client",
       async () => {
         const { up } = migrationScripts(dialects[backend.dialect])
         const runs = Array.from({ length: PROCESSES }, () => runScript(backend, opened.database, up))

@@ -111,19 +111,16 @@ it('a lease counts from the second attempt that acquired it, even if the first t
 it.each([
   ['at once', undefined],
   ['at the second attempt', busyAfter(500)],
-])(
-  'the record of a run whose lock stays held ends with the run, not with the row: released %s',
-  async (_, fault) => {
-    world.network.fault = slowWrites
-    const lock = await settle(world.provider.lock({ ...known, lockAtLeastFor: MINUTE }), 500)
-    await jest.advanceTimersByTimeAsync(SECOND)
-    world.network.next = fault
-    await settle(Promise.resolve(lock?.unlock({ outcome: 'succeeded' })), 2 * SECOND)
-    expect(world.network.sent).toHaveLength(fault ? 3 : 2)
-    // The row ends 60 s after the request; the run ended 1.5 s after it.
-    expect((await world.other.table.find('first'))?.lockedBy).toMatch(/\/1000\+58500 succeeded$/)
-  },
-)
+])('the record of a run ends with it, not with a row that stays held: released %s', async (_, fault) => {
+  world.network.fault = slowWrites
+  const lock = await settle(world.provider.lock({ ...known, lockAtLeastFor: MINUTE }), 500)
+  await jest.advanceTimersByTimeAsync(SECOND)
+  world.network.next = fault
+  await settle(Promise.resolve(lock?.unlock({ outcome: 'succeeded' })), 2 * SECOND)
+  expect(world.network.sent).toHaveLength(fault ? 3 : 2)
+  // The row ends 60 s after the request; the run ended 1.5 s after it.
+  expect((await world.other.table.find('first'))?.lockedBy).toMatch(/\/1000\+58500 succeeded$/)
+})
 
 it.each([
   ['a new lockAtLeastFor, from the acquisition on', [120_000, 90_000], 80_000],

@@ -213,26 +213,23 @@ it('a provider drops an acquisition whose lease would be over', async () => {
   expect(jest.getTimerCount()).toBe(0)
 })
 
-it.each(['acquired it', 'found it held'])(
-  'a provider uses a late answer: the statement %s',
-  async (answer) => {
-    const gate = world.network.stall('writes')
-    const refused = expect(world.provider.lock(job('late'))).rejects.toMatchObject(TIMED_OUT)
-    await jest.advanceTimersByTimeAsync(1)
-    // It was free when it was looked at.
-    const isHeld = answer === 'found it held'
-    if (isHeld) expect(await world.other.lock(job('late'))).toBeDefined()
-    await jest.advanceTimersByTimeAsync(LIMIT - 1)
-    await refused
-    world.network.sent.length = 0
-    gate.resolve()
-    await jest.advanceTimersByTimeAsync(1)
-    expect(world.network.sent).toHaveLength(isHeld ? 0 : 1)
-    await jest.advanceTimersByTimeAsync(2 * HOUR)
-    expect(world.network.sent).toHaveLength(isHeld ? 0 : 1)
-    expect(await world.held()).toEqual(isHeld ? ['late'] : [])
-  },
-)
+it.each(['acquired it', 'found it held'])('a provider uses a late answer: a write %s', async (answer) => {
+  const gate = world.network.stall('writes')
+  const refused = expect(world.provider.lock(job('late'))).rejects.toMatchObject(TIMED_OUT)
+  await jest.advanceTimersByTimeAsync(1)
+  // It was free when it was looked at.
+  const isHeld = answer === 'found it held'
+  if (isHeld) expect(await world.other.lock(job('late'))).toBeDefined()
+  await jest.advanceTimersByTimeAsync(LIMIT - 1)
+  await refused
+  world.network.sent.length = 0
+  gate.resolve()
+  await jest.advanceTimersByTimeAsync(1)
+  expect(world.network.sent).toHaveLength(isHeld ? 0 : 1)
+  await jest.advanceTimersByTimeAsync(2 * HOUR)
+  expect(world.network.sent).toHaveLength(isHeld ? 0 : 1)
+  expect(await world.held()).toEqual(isHeld ? ['late'] : [])
+})
 
 it.each(['acquired it', 'found it held'])(
   'a provider rejects with the reason of its signal when that aborts before the answer: the statement %s',
@@ -331,26 +328,23 @@ it.each<[string, () => Promise<unknown>]>([
     'an executor',
     () => new LockingTaskExecutor(world.provider).executeWithLock(job('late'), () => undefined),
   ],
-])(
-  'drain() waits for the acquisition of %s that was still under way, and ends its releases',
-  async (_, lock) => {
-    world.network.stall('writes')
-    const failed = expect(lock()).rejects.toMatchObject(TIMED_OUT)
-    await jest.advanceTimersByTimeAsync(1)
-    // Its debt is no older than the end of the drain.
-    const drained = world.provider.drain(2 * LIMIT)
-    await jest.advanceTimersByTimeAsync(LIMIT)
-    await failed
-    // Releases get through, and find nothing.
-    world.network.gate = {}
-    await settle(drained, LIMIT)
-    const sent = world.network.sent.length
-    // The acquisition, and releases while drain() waited.
-    expect(sent).toBeGreaterThan(1)
-    await jest.advanceTimersByTimeAsync(MINUTE)
-    expect(world.network.sent).toHaveLength(sent)
-  },
-)
+])('drain() waits for the acquisition of %s that was under way, and ends its releases', async (_, lock) => {
+  world.network.stall('writes')
+  const failed = expect(lock()).rejects.toMatchObject(TIMED_OUT)
+  await jest.advanceTimersByTimeAsync(1)
+  // Its debt is no older than the end of the drain.
+  const drained = world.provider.drain(2 * LIMIT)
+  await jest.advanceTimersByTimeAsync(LIMIT)
+  await failed
+  // Releases get through, and find nothing.
+  world.network.gate = {}
+  await settle(drained, LIMIT)
+  const sent = world.network.sent.length
+  // The acquisition, and releases while drain() waited.
+  expect(sent).toBeGreaterThan(1)
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  expect(world.network.sent).toHaveLength(sent)
+})
 
 it('drain() releases what it can as soon as the database answers again', async () => {
   await acquireUnanswered('answer lost', 3)

@@ -29,134 +29,128 @@ async function lockTable(observer: DataSource, isPostgres: boolean): Promise<() 
   }
 }
 
-describeBackends(withSessions(everyClient()))(
-  'a table that another session keeps locked, by $title',
-  (each) => {
-    const isPostgres = each.dialect === 'postgres'
-    // Through Prisma, nothing but the server's own limit ends a statement of PostgreSQL that waits for a table.
-    const extra = isPostgres ? { idleTimeoutMillis: 0, statement_timeout: 1_000 } : {}
-    const client = openedClient(
-      each,
-      {},
-      each.orm === 'TypeORM'
-        ? { poolSize: POOL_SIZE }
-        : { max: POOL_SIZE, connectionLimit: POOL_SIZE, ...extra },
-    )
-    let provider: SqlLockProvider
-    let unblock: (() => Promise<void>) | undefined
+describeBackends(withSessions(everyClient()))('a table that another session locks, by $title', (each) => {
+  const isPostgres = each.dialect === 'postgres'
+  // Through Prisma, nothing but the server's own limit ends a statement of PostgreSQL that waits for a table.
+  const extra = isPostgres ? { idleTimeoutMillis: 0, statement_timeout: 1_000 } : {}
+  const client = openedClient(
+    each,
+    {},
+    each.orm === 'TypeORM'
+      ? { poolSize: POOL_SIZE }
+      : { max: POOL_SIZE, connectionLimit: POOL_SIZE, ...extra },
+  )
+  let provider: SqlLockProvider
+  let unblock: (() => Promise<void>) | undefined
 
-    const block = async (): Promise<void> => {
-      const end = await lockTable(client.observer, isPostgres)
-      unblock = () => {
-        unblock = undefined
-        return end()
-      }
+  const block = async (): Promise<void> => {
+    const end = await lockTable(client.observer, isPostgres)
+    unblock = () => {
+      unblock = undefined
+      return end()
     }
-    const held = async (name: string) => {
-      const lock = await provider.lock({ name, lockAtMostFor })
+  }
+  const held = async (name: string) => {
+    const lock = await provider.lock({ name, lockAtMostFor })
+    assert(lock)
+    return lock
+  }
+
+  beforeAll(async () => {
+    provider = client.createProvider({ timeLimit })
+    await (await provider.lock({ name: 'first', lockAtMostFor }))?.unlock()
+  })
+  afterEach(() => unblock?.())
+
+  it('is in the way of every call, and nothing waits for it afterwards', async () => {
+    const extended = await held('extension')
+    const released = await held('release')
+    const seen = await lockRow(provider, 'release')
+    const { table } = provider
+    const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+      acquisition: () => provider.lock({ name: 'acquisition', lockAtMostFor }),
+      slot: () => provider.lock({ name: 'slot', lockAtMostFor, slot: 2 }),
+      'until it succeeded': () =>
+        provider.lock({ name: 'until', lockAtMostFor, slot: 2, untilSucceeded: true }),
+      extension: () => extended.extend('10m'),
+      token: () => extended.fencingToken(),
+      release: () => released.unlock(),
+      "another's release": () => table.release(seen),
+      pause: () => table.pause('pause', { duration: '1m', reason: 'test' }),
+      list: () => table.list(),
+    }
+    const run = (): Promise<Record<string, unknown>> => {
+      const running = Object.entries(calls).map(async ([title, call]): Promise<[string, unknown]> => [
+        title,
+        await call().then(
+          () => 'done',
+          (error: unknown) => error,
+        ),
+      ])
+      return Promise.all(running).then(Object.fromEntries<unknown>)
+    }
+    await block()
+    const refused = lockError('TIMEOUT', 'table is locked')
+    const results = await run()
+    expect(results).toEqual(Object.fromEntries(Object.keys(calls).map((title) => [title, refused])))
+    await eventually(async () => expect(await idsOf(client.observer, each.sessions.waiting)).toEqual([]))
+    await unblock?.()
+    await provider.drain()
+    for (const title of ['acquisition', 'list', 'extension'] as const) await calls[title]?.()
+  })
+
+  it('lets nothing wait that a new provider does first', async () => {
+    const firstCalls: ((provider: SqlLockProvider) => Promise<unknown>)[] = [
+      (fresh) => fresh.lock({ name: 'fresh', lockAtMostFor }),
+      ({ table }) => table.check(),
+      ({ table }) => table.create(),
+      ({ table }) => table.place(),
+    ]
+    const run = firstCalls.map((call) => {
+      const fresh = client.createProvider({ timeLimit })
+      return () => call(fresh)
+    })
+    await block()
+    // What is read from the catalogue needs no lock.
+    const refused = (error: unknown): void => expect(error).toEqual(lockError('TIMEOUT'))
+    await Promise.all(run.map((call) => call().catch(refused)))
+    await eventually(async () => expect(await idsOf(client.observer, each.sessions.waiting)).toEqual([]))
+    await unblock?.()
+    for (const call of run) await call()
+  })
+})
+
+describeBackends(withSessions(everyClient()))('a table locked for more than a second, by $title', (each) => {
+  const client = openedClient(each)
+
+  it('is waited for by every call', async () => {
+    const provider = client.createProvider({ timeLimit: '20s' })
+    const acquired = async (name: string, slot?: number) => {
+      const lock = await provider.lock({ name, lockAtMostFor, slot })
       assert(lock)
       return lock
     }
-
-    beforeAll(async () => {
-      provider = client.createProvider({ timeLimit })
-      await (await provider.lock({ name: 'first', lockAtMostFor }))?.unlock()
-    })
-    afterEach(() => unblock?.())
-
-    it('is in the way of every call, and nothing waits for it afterwards', async () => {
-      const extended = await held('extension')
-      const released = await held('release')
-      const seen = await lockRow(provider, 'release')
-      const { table } = provider
-      const calls: Readonly<Record<string, () => Promise<unknown>>> = {
-        acquisition: () => provider.lock({ name: 'acquisition', lockAtMostFor }),
-        slot: () => provider.lock({ name: 'slot', lockAtMostFor, slot: 2 }),
-        'until it succeeded': () =>
-          provider.lock({ name: 'until', lockAtMostFor, slot: 2, untilSucceeded: true }),
-        extension: () => extended.extend('10m'),
-        token: () => extended.fencingToken(),
-        release: () => released.unlock(),
-        "another's release": () => table.release(seen),
-        pause: () => table.pause('pause', { duration: '1m', reason: 'test' }),
-        list: () => table.list(),
-      }
-      const run = (): Promise<Record<string, unknown>> => {
-        const running = Object.entries(calls).map(async ([title, call]): Promise<[string, unknown]> => [
-          title,
-          await call().then(
-            () => 'done',
-            (error: unknown) => error,
-          ),
-        ])
-        return Promise.all(running).then(Object.fromEntries<unknown>)
-      }
-      await block()
-      const refused = lockError('TIMEOUT', 'table is locked')
-      const results = await run()
-      expect(results).toEqual(Object.fromEntries(Object.keys(calls).map((title) => [title, refused])))
-      await eventually(async () => expect(await idsOf(client.observer, each.sessions.waiting)).toEqual([]))
-      await unblock?.()
-      await provider.drain()
-      for (const title of ['acquisition', 'list', 'extension'] as const) await calls[title]?.()
-    })
-
-    it('lets nothing wait that a new provider does first', async () => {
-      const firstCalls: ((provider: SqlLockProvider) => Promise<unknown>)[] = [
-        (fresh) => fresh.lock({ name: 'fresh', lockAtMostFor }),
-        ({ table }) => table.check(),
-        ({ table }) => table.create(),
-        ({ table }) => table.place(),
-      ]
-      const run = firstCalls.map((call) => {
-        const fresh = client.createProvider({ timeLimit })
-        return () => call(fresh)
-      })
-      await block()
-      // What is read from the catalogue needs no lock.
-      const refused = (error: unknown): void => expect(error).toEqual(lockError('TIMEOUT'))
-      await Promise.all(run.map((call) => call().catch(refused)))
-      await eventually(async () => expect(await idsOf(client.observer, each.sessions.waiting)).toEqual([]))
-      await unblock?.()
-      for (const call of run) await call()
-    })
-  },
-)
-
-describeBackends(withSessions(everyClient()))(
-  'a table that is locked for more than a second, by $title',
-  (each) => {
-    const client = openedClient(each)
-
-    it('is waited for by every call', async () => {
-      const provider = client.createProvider({ timeLimit: '20s' })
-      const acquired = async (name: string, slot?: number) => {
-        const lock = await provider.lock({ name, lockAtMostFor, slot })
-        assert(lock)
-        return lock
-      }
-      for (const [name, slot] of [['free'], ['slot', 1]] as const) await (await acquired(name, slot)).unlock()
-      await (await acquired('until', 1)).unlock({ outcome: 'failed' })
-      await acquired('held')
-      const extended = await acquired('extended')
-      const released = await acquired('released')
-      const unblock = await lockTable(client.observer, each.dialect === 'postgres')
-      const answers = Promise.all([
-        provider.lock({ name: 'new', lockAtMostFor }),
-        provider.lock({ name: 'free', lockAtMostFor }),
-        provider.lock({ name: 'slot', lockAtMostFor, slot: 2 }),
-        provider.lock({ name: 'until', lockAtMostFor, slot: 1, untilSucceeded: true }),
-        provider.lock({ name: 'held', lockAtMostFor }),
-        extended.extend('10m'),
-        released.unlock(),
-      ])
-      await sleep(1_500)
-      await unblock()
-      const locks = Array.from({ length: 4 }, () => expect.anything())
-      expect(await answers).toEqual([...locks, undefined, undefined, undefined])
-    })
-  },
-)
+    for (const [name, slot] of [['free'], ['slot', 1]] as const) await (await acquired(name, slot)).unlock()
+    await (await acquired('until', 1)).unlock({ outcome: 'failed' })
+    await acquired('held')
+    const extended = await acquired('extended')
+    const released = await acquired('released')
+    const unblock = await lockTable(client.observer, each.dialect === 'postgres')
+    const answers = Promise.all([
+      provider.lock({ name: 'new', lockAtMostFor }),
+      provider.lock({ name: 'free', lockAtMostFor }),
+      provider.lock({ name: 'slot', lockAtMostFor, slot: 2 }),
+      provider.lock({ name: 'until', lockAtMostFor, slot: 1, untilSucceeded: true }),
+      provider.lock({ name: 'held', lockAtMostFor }),
+      extended.extend('10m'),
+      released.unlock(),
+    ])
+    await sleep(1_500)
+    await unblock()
+    const locks = Array.from({ length: 4 }, () => expect.anything())
+    expect(await answers).toEqual([...locks, undefined, undefined, undefined])
+  })
+})
 
 const throughPrisma = withSessions(everyClient()).filter(
   ({ dialect, orm }) => dialect === 'postgres' && orm === 'Prisma',

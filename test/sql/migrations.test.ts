@@ -20,37 +20,34 @@ const names: Record<string, (dialect: DialectName) => LockTableOptions> = {
   'hostile names': (dialect) => allowedNames(dialect, hostileNames),
 }
 
-describeBackends(availableBackends().filter(hasClient))(
-  'the migration for $name, run by its own client',
-  (backend) => {
-    const dialect = dialects[backend.dialect]
-    const opened = useDatabase(backend)
+describeBackends(availableBackends().filter(hasClient))('the migration of $name by its client', (backend) => {
+  const dialect = dialects[backend.dialect]
+  const opened = useDatabase(backend)
 
-    it.each(Object.entries(names))('creates a table that works, and removes it: %s', async (_, namesOf) => {
-      const options = namesOf(backend.dialect)
-      const { up, down } = migrationScripts(dialect, options)
+  it.each(Object.entries(names))('creates a table that works, and removes it: %s', async (_, namesOf) => {
+    const options = namesOf(backend.dialect)
+    const { up, down } = migrationScripts(dialect, options)
 
-      expect(await runScript(backend, opened.database, up)).toMatchObject({ ok: true })
-      const provider = typeOrmLockProvider(opened.dataSource, options)
-      expect(await provider.table.check()).toEqual([])
-      const lock = await provider.lock(job)
-      expect(lock).toBeDefined()
-      expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
-      // It may run again, and leaves the locks alone.
-      expect(await runScript(backend, opened.database, up)).toMatchObject({ ok: true })
-      expect(await provider.lock(job)).toBeUndefined()
-      await lock?.unlock()
+    expect(await runScript(backend, opened.database, up)).toMatchObject({ ok: true })
+    const provider = typeOrmLockProvider(opened.dataSource, options)
+    expect(await provider.table.check()).toEqual([])
+    const lock = await provider.lock(job)
+    expect(lock).toBeDefined()
+    expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
+    // It may run again, and leaves the locks alone.
+    expect(await runScript(backend, opened.database, up)).toMatchObject({ ok: true })
+    expect(await provider.lock(job)).toBeUndefined()
+    await lock?.unlock()
 
-      expect(await runScript(backend, opened.database, down)).toMatchObject({ ok: true })
-      await expect(provider.lock(job)).rejects.toEqual(lockError('TABLE_MISSING'))
-    })
+    expect(await runScript(backend, opened.database, down)).toMatchObject({ ok: true })
+    await expect(provider.lock(job)).rejects.toEqual(lockError('TABLE_MISSING'))
+  })
 
-    it('fails when there is another table of that name', async () => {
-      await opened.dataSource.query('create table shedlock (name varchar(64) primary key, holder int)')
+  it('fails when there is another table of that name', async () => {
+    await opened.dataSource.query('create table shedlock (name varchar(64) primary key, holder int)')
 
-      const { ok, stderr } = await runScript(backend, opened.database, migrationScripts(dialect).up)
-      expect(ok).toBe(false)
-      expect(stderr).toMatch(/lock_until/)
-    })
-  },
-)
+    const { ok, stderr } = await runScript(backend, opened.database, migrationScripts(dialect).up)
+    expect(ok).toBe(false)
+    expect(stderr).toMatch(/lock_until/)
+  })
+})

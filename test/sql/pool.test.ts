@@ -203,24 +203,21 @@ describe('the connections of a pool', () => {
   it.each([
     [1, 10],
     [20, 30],
-  ])(
-    'are replaced sparingly while the server is read-only: %d calls open at most %d',
-    async (calls, most) => {
-      jest.spyOn(Math, 'random').mockReturnValue(1)
-      pool.write = readOnly
-      const errors = Promise.all(
-        Array.from({ length: calls }, (_, index) =>
-          provider.lock({ ...job, name: `job ${index}` }).catch((error: unknown) => error),
-        ),
-      )
-      await jest.advanceTimersByTimeAsync(2)
-      expect(pool.opened).toBe(calls + Math.min(calls, 6))
-      await jest.advanceTimersByTimeAsync(6 * SECOND)
-      for (const error of await errors) expect(error).toMatchObject({ code: 'DATABASE_ERROR' })
-      expect(pool.ended).toBeLessThanOrEqual(most)
-      expect(pool.opened - pool.released).toBe(pool.ended)
-    },
-  )
+  ])('are replaced sparingly on a read-only server: %d calls open at most %d', async (calls, most) => {
+    jest.spyOn(Math, 'random').mockReturnValue(1)
+    pool.write = readOnly
+    const errors = Promise.all(
+      Array.from({ length: calls }, (_, index) =>
+        provider.lock({ ...job, name: `job ${index}` }).catch((error: unknown) => error),
+      ),
+    )
+    await jest.advanceTimersByTimeAsync(2)
+    expect(pool.opened).toBe(calls + Math.min(calls, 6))
+    await jest.advanceTimersByTimeAsync(6 * SECOND)
+    for (const error of await errors) expect(error).toMatchObject({ code: 'DATABASE_ERROR' })
+    expect(pool.ended).toBeLessThanOrEqual(most)
+    expect(pool.opened - pool.released).toBe(pool.ended)
+  })
 
   it('are replaced at once while only the pool is out of date, and again after a write', async () => {
     let stale = 0
@@ -434,24 +431,21 @@ describe('the connections of a pool', () => {
     ['away', '5s', refusing('ECONNREFUSED'), [2, 4, 8, 100, 200, 400, 800, 1_000]],
     ['silent', '5s', { write: silent }, [2_502]],
     ['silent', '300ms', { write: silent }, [202]],
-  ])(
-    'are asked for again after pauses if the database is %s, within %s',
-    async (_, timeLimit, fault, pauses) => {
-      jest.spyOn(Math, 'random').mockReturnValue(1)
-      provider = new SqlLockProvider(pool, writingFirst, { timeLimit })
-      const lock = await provider.lock(job)
-      const times: number[] = []
-      Object.assign(pool, fault)
-      const { opening } = pool
-      pool.opening = () => {
-        times.push(performance.now())
-        return opening()
-      }
-      await failing(Promise.resolve(lock?.unlock()))
-      const seen = times.slice(1).map((time, index) => Math.round(time - (times[index] ?? 0)))
-      expect(seen.slice(0, pauses.length)).toEqual(pauses)
-    },
-  )
+  ])('are asked for again with pauses if the database is %s, for %s', async (_, timeLimit, fault, pauses) => {
+    jest.spyOn(Math, 'random').mockReturnValue(1)
+    provider = new SqlLockProvider(pool, writingFirst, { timeLimit })
+    const lock = await provider.lock(job)
+    const times: number[] = []
+    Object.assign(pool, fault)
+    const { opening } = pool
+    pool.opening = () => {
+      times.push(performance.now())
+      return opening()
+    }
+    await failing(Promise.resolve(lock?.unlock()))
+    const seen = times.slice(1).map((time, index) => Math.round(time - (times[index] ?? 0)))
+    expect(seen.slice(0, pauses.length)).toEqual(pauses)
+  })
 
   const SILENT = /not answer .* lock 'job' within 5000 ms – check whether/
   const BUSY = /too busy .* lock 'job' within 5000 ms: /
@@ -496,26 +490,23 @@ describe('the connections of a pool', () => {
 const postgres = availableBackends('postgres')
 
 describeBackends(postgres)('a connection that a pooler keeps, on $name', (backend) => {
-  itIf(hasPgBouncer, 'pgbouncer')(
-    'is ended if its server accepts no writes, so that locks go on',
-    async () => {
-      const { database, dataSource: direct } = await openDatabase(backend, migrated())
-      const pooler = await startPgBouncer(database.url)
-      afterTest(() => pooler.stop())
-      const link = await TcpProxy.listen(Number(new URL(pooler.url).port))
-      afterTest(() => link.close())
-      // Without a network in between, the pooler sees the end before the answer, and then ends its connection by itself.
-      link.slowDown(20)
-      const { database: name } = database.typeOrm as { database: string }
-      await direct.query(`alter database "${name}" set default_transaction_read_only = on`)
-      const { href: url } = Object.assign(new URL(pooler.url), { port: String(link.port) })
-      const dataSource = await new DataSource({ type: 'postgres', url }).initialize()
-      afterTest(() => dataSource.destroy())
-      const readOnly = () => dataSource.query("select current_setting('transaction_read_only') as value")
-      expect(await readOnly()).toEqual([{ value: 'on' }])
-      await direct.query(`alter database "${name}" reset default_transaction_read_only`)
-      expect(await typeOrmLockProvider(dataSource).lock(job)).toBeDefined()
-      expect(await readOnly()).toEqual([{ value: 'off' }])
-    },
-  )
+  itIf(hasPgBouncer, 'pgbouncer')('is ended if its server accepts no write, and locks go on', async () => {
+    const { database, dataSource: direct } = await openDatabase(backend, migrated())
+    const pooler = await startPgBouncer(database.url)
+    afterTest(() => pooler.stop())
+    const link = await TcpProxy.listen(Number(new URL(pooler.url).port))
+    afterTest(() => link.close())
+    // Without a network in between, the pooler sees the end before the answer, and then ends its connection by itself.
+    link.slowDown(20)
+    const { database: name } = database.typeOrm as { database: string }
+    await direct.query(`alter database "${name}" set default_transaction_read_only = on`)
+    const { href: url } = Object.assign(new URL(pooler.url), { port: String(link.port) })
+    const dataSource = await new DataSource({ type: 'postgres', url }).initialize()
+    afterTest(() => dataSource.destroy())
+    const readOnly = () => dataSource.query("select current_setting('transaction_read_only') as value")
+    expect(await readOnly()).toEqual([{ value: 'on' }])
+    await direct.query(`alter database "${name}" reset default_transaction_read_only`)
+    expect(await typeOrmLockProvider(dataSource).lock(job)).toBeDefined()
+    expect(await readOnly()).toEqual([{ value: 'off' }])
+  })
 })

@@ -31,23 +31,17 @@ it.each([
   )
 })
 
-it.each([undefined, 'postgres', { name: 'postgres' }])(
-  '%o is refused as a dialect, at start-up',
-  (dialect) => {
-    expect(() => new SqlLockProvider(clientOf(untouched), dialect as Dialect)).toThrow(
-      lockError('INVALID_CONFIGURATION', 'pass one of dialects: dialects.postgres, dialects.cockroachdb, '),
-    )
-  },
-)
+it.each([undefined, 'postgres', { name: 'postgres' }])('%o is refused at once as a dialect', (dialect) => {
+  expect(() => new SqlLockProvider(clientOf(untouched), dialect as Dialect)).toThrow(
+    lockError('INVALID_CONFIGURATION', 'pass one of dialects: dialects.postgres, dialects.cockroachdb, '),
+  )
+})
 
-it.each([undefined, 'postgres://', { query: () => [] }])(
-  '%o is refused as a client, at start-up',
-  (client) => {
-    expect(() => new SqlLockProvider(client as unknown as SqlClient, dialects.postgres)).toThrow(
-      lockError('INVALID_CLIENT', 'pass what sqlClient of shedlock-orm/drivers returns'),
-    )
-  },
-)
+it.each([undefined, 'postgres://', { query: () => [] }])('%o is refused at once as a client', (client) => {
+  expect(() => new SqlLockProvider(client as unknown as SqlClient, dialects.postgres)).toThrow(
+    lockError('INVALID_CLIENT', 'pass what sqlClient of shedlock-orm/drivers returns'),
+  )
+})
 
 it('a provider and its callers drain with the default timeout, and refuse a wrong one', async () => {
   const provider = new SqlLockProvider(clientOf(untouched), dialects.sqlite)

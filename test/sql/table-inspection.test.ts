@@ -106,22 +106,19 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     expect(await rows.findRow('job')).toEqual(fixed)
   })
 
-  itIf(SCHEMAS.includes(backend.dialect), 'schemas')(
-    'gives SQL that makes the schema as well, where it is missing',
-    async () => {
-      const schema = `app_${randomBytes(6).toString('hex')}`
-      const provider = typeOrmLockProvider(opened.dataSource, { schema })
-      try {
-        const findings = await provider.table.check()
-        expect(findings).toMatchObject([{ code: 'TABLE_MISSING' }])
-        await run(findings.flatMap(({ fix }) => fix))
-        expect(await provider.table.check()).toEqual([])
-      } finally {
-        // A schema of MySQL is a database, which nothing else removes.
-        if (/^m(ysql|ariadb)$/.test(backend.dialect)) await run([`drop schema ${schema}`])
-      }
-    },
-  )
+  itIf(SCHEMAS.includes(backend.dialect), 'schemas')('gives SQL that makes a missing schema', async () => {
+    const schema = `app_${randomBytes(6).toString('hex')}`
+    const provider = typeOrmLockProvider(opened.dataSource, { schema })
+    try {
+      const findings = await provider.table.check()
+      expect(findings).toMatchObject([{ code: 'TABLE_MISSING' }])
+      await run(findings.flatMap(({ fix }) => fix))
+      expect(await provider.table.check()).toEqual([])
+    } finally {
+      // A schema of MySQL is a database, which nothing else removes.
+      if (/^m(ysql|ariadb)$/.test(backend.dialect)) await run([`drop schema ${schema}`])
+    }
+  })
 
   it('finds nothing wrong with a row that has no name', async () => {
     const provider = await migrated()

@@ -84,49 +84,43 @@ testBackends(availableBackends(...Object.keys(HARMLESS)))(
   },
 )
 
-describeBackends(availableBackends('postgres'))(
-  'a trigger that fires before each statement, on $name,',
-  (backend) => {
-    const before = (event: string, body: string) => [
-      `create function before() returns trigger language plpgsql as $$ begin ${body} end $$`,
-      `create trigger before before ${event} on shedlock for each statement execute function before()`,
-    ]
+describeBackends(availableBackends('postgres'))('a trigger before each statement, on $name,', (backend) => {
+  const before = (event: string, body: string) => [
+    `create function before() returns trigger language plpgsql as $$ begin ${body} end $$`,
+    `create trigger before before ${event} on shedlock for each statement execute function before()`,
+  ]
 
-    it.each(['insert', 'update'])(
-      'is an error if it writes at an %s, and the error of a lock says so',
-      async (event) => {
-        const { dataSource } = await openDatabase(backend, migrated())
-        const provider = typeOrmLockProvider(dataSource, { timeLimit: '500ms' })
-        const job = { name: 'job', lockAtMostFor: '1m' }
-        await dataSource.query('create table audit (at timestamp)')
-        await (await provider.lock(job))?.unlock()
-        const writes = 'insert into audit values (now()); return null;'
-        for (const statement of before(event, writes)) await dataSource.query(statement)
-        const [worst] = await provider.table.check()
-        const trigger = 'a trigger that writes before the statement'
-        expect(worst).toMatchObject({
-          ...{ code: 'REFUSED', severity: 'error' },
-          message: expect.stringMatching(new RegExp(`refuses ${event} on .*${trigger}.* – let the app end`)),
-        })
-        const lock = async () => {
-          if (event === 'insert') await provider.lock({ ...job, name: 'other' })
-          else await (await provider.lock(job))?.unlock()
-        }
-        await expect(lock()).rejects.toEqual(
-          lockError('TIMEOUT', new RegExp(`ms: open.*${trigger}.*table.check`)),
-        )
-      },
-    )
-
-    it('is a warning otherwise, and locks go on', async () => {
-      const { dataSource } = await openDatabase(backend, migrated())
-      for (const statement of before('insert or update', 'return null;')) await dataSource.query(statement)
-      const provider = typeOrmLockProvider(dataSource)
-      expect(await provider.table.check()).toMatchObject([{ code: 'OBSTACLE', severity: 'warning' }])
-      await everyQuestion(provider, observeLockTable(dataSource, backend.dialect))
+  it.each(['insert', 'update'])('is an error if it writes at an %s, and locks say so', async (event) => {
+    const { dataSource } = await openDatabase(backend, migrated())
+    const provider = typeOrmLockProvider(dataSource, { timeLimit: '500ms' })
+    const job = { name: 'job', lockAtMostFor: '1m' }
+    await dataSource.query('create table audit (at timestamp)')
+    await (await provider.lock(job))?.unlock()
+    const writes = 'insert into audit values (now()); return null;'
+    for (const statement of before(event, writes)) await dataSource.query(statement)
+    const [worst] = await provider.table.check()
+    const trigger = 'a trigger that writes before the statement'
+    expect(worst).toMatchObject({
+      ...{ code: 'REFUSED', severity: 'error' },
+      message: expect.stringMatching(new RegExp(`refuses ${event} on .*${trigger}.* – let the app end`)),
     })
-  },
-)
+    const lock = async () => {
+      if (event === 'insert') await provider.lock({ ...job, name: 'other' })
+      else await (await provider.lock(job))?.unlock()
+    }
+    await expect(lock()).rejects.toEqual(
+      lockError('TIMEOUT', new RegExp(`ms: open.*${trigger}.*table.check`)),
+    )
+  })
+
+  it('is a warning otherwise, and locks go on', async () => {
+    const { dataSource } = await openDatabase(backend, migrated())
+    for (const statement of before('insert or update', 'return null;')) await dataSource.query(statement)
+    const provider = typeOrmLockProvider(dataSource)
+    expect(await provider.table.check()).toMatchObject([{ code: 'OBSTACLE', severity: 'warning' }])
+    await everyQuestion(provider, observeLockTable(dataSource, backend.dialect))
+  })
+})
 
 testBackends(availableBackends('postgres'))(
   'a temporary table on $name is reported as the lock table, but not if it only hides that from a session',

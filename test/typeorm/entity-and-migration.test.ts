@@ -181,48 +181,42 @@ describeBackends(availableBackends())('the migrations of an app on $name', (back
   }
 
   // In a database in memory another DataSource has another database.
-  itIf(backend.shared, 'several connections')(
-    'may be older than the lock table, and may rename it with its locks',
-    async () => {
-      const sql = ['create table orders (id int primary key)', 'drop table orders'] as const
-      const CreateOrders = migration('CreateOrders1790000000000', ...sql)
-      await (await connect([CreateOrders])).runMigrations()
-      const before = await connect([CreateOrders, createShedLockMigration()])
-      expect(await before.runMigrations()).toMatchObject([{ name: 'CreateShedLock1735689600000' }])
-      await typeOrmLockProvider(before).lock(job)
-      const rows: unknown[] = await before.query('select * from shedlock')
-      const renamed = { tableName: 'job_locks' }
-      // As if the name alone were changed.
-      const after = await connect([CreateOrders, createShedLockMigration(renamed)], renamed)
-      expect(await after.runMigrations()).toEqual([])
-      await expect(typeOrmLockProvider(after, renamed).lock(job)).rejects.toEqual(
-        lockError('TABLE_MISSING', 'set tableName to that name, or rename the table'),
-      )
-      const all = [CreateOrders, createShedLockMigration(), RenameShedLock1795000000000]
-      const right = await connect(all, renamed)
-      expect(await right.runMigrations()).toHaveLength(1)
-      expect(await typeOrmLockProvider(right, renamed).table.check()).toEqual([])
-      expect(await right.query('select * from job_locks')).toEqual(rows)
-      await right.undoLastMigration()
-      expect(await typeOrmLockProvider(right).table.find('job')).toMatchObject({ held: true })
-    },
-  )
+  itIf(backend.shared, 'several connections')('may be older than the lock table, and rename it', async () => {
+    const sql = ['create table orders (id int primary key)', 'drop table orders'] as const
+    const CreateOrders = migration('CreateOrders1790000000000', ...sql)
+    await (await connect([CreateOrders])).runMigrations()
+    const before = await connect([CreateOrders, createShedLockMigration()])
+    expect(await before.runMigrations()).toMatchObject([{ name: 'CreateShedLock1735689600000' }])
+    await typeOrmLockProvider(before).lock(job)
+    const rows: unknown[] = await before.query('select * from shedlock')
+    const renamed = { tableName: 'job_locks' }
+    // As if the name alone were changed.
+    const after = await connect([CreateOrders, createShedLockMigration(renamed)], renamed)
+    expect(await after.runMigrations()).toEqual([])
+    await expect(typeOrmLockProvider(after, renamed).lock(job)).rejects.toEqual(
+      lockError('TABLE_MISSING', 'set tableName to that name, or rename the table'),
+    )
+    const all = [CreateOrders, createShedLockMigration(), RenameShedLock1795000000000]
+    const right = await connect(all, renamed)
+    expect(await right.runMigrations()).toHaveLength(1)
+    expect(await typeOrmLockProvider(right, renamed).table.check()).toEqual([])
+    expect(await right.query('select * from job_locks')).toEqual(rows)
+    await right.undoLastMigration()
+    expect(await typeOrmLockProvider(right).table.find('job')).toMatchObject({ held: true })
+  })
 
-  itOn(backend, 'postgres')(
-    'may create the schema of the lock table, whose migration then has a later date',
-    async () => {
-      const options = { schema: 'jobs' }
-      const CreateSchema = migration('CreateSchema1764547200000', 'create schema jobs', 'drop schema jobs')
-      class CreateShedLock1764547200001 extends createShedLockMigration(options) {
-        override name = 'CreateShedLock1764547200001'
-      }
-      const dataSource = await connect([CreateShedLock1764547200001, CreateSchema])
-      await dataSource.runMigrations()
-      expect(await typeOrmLockProvider(dataSource, options).table.check()).toEqual([])
-      await dataSource.undoLastMigration()
-      await dataSource.undoLastMigration()
-    },
-  )
+  itOn(backend, 'postgres')('may create the schema of the lock table, whose own comes later', async () => {
+    const options = { schema: 'jobs' }
+    const CreateSchema = migration('CreateSchema1764547200000', 'create schema jobs', 'drop schema jobs')
+    class CreateShedLock1764547200001 extends createShedLockMigration(options) {
+      override name = 'CreateShedLock1764547200001'
+    }
+    const dataSource = await connect([CreateShedLock1764547200001, CreateSchema])
+    await dataSource.runMigrations()
+    expect(await typeOrmLockProvider(dataSource, options).table.check()).toEqual([])
+    await dataSource.undoLastMigration()
+    await dataSource.undoLastMigration()
+  })
 
   itOn(backend, 'postgres')("mean the DataSource's own schema, as provider and entity do", async () => {
     await opened.dataSource.query('create schema jobs')
@@ -242,18 +236,15 @@ describeBackends(availableBackends())('the migrations of an app on $name', (back
     await expect(provider.lock(job)).rejects.toEqual(lockError('TABLE_MISSING', "'jobs.shedlock'"))
   })
 
-  itOn(backend, 'postgres')(
-    'create one table, in the schema that an earlier one has set in their session',
-    async () => {
-      await opened.dataSource.query('create schema jobs')
-      const queryRunner = opened.dataSource.createQueryRunner()
-      await queryRunner.query('set search_path to jobs')
-      await new (createShedLockMigration())().up(queryRunner)
-      await queryRunner.release()
-      const tables = "select schemaname from pg_catalog.pg_tables where tablename = 'shedlock'"
-      expect(await opened.dataSource.query(tables)).toEqual([{ schemaname: 'jobs' }])
-    },
-  )
+  itOn(backend, 'postgres')('create one table, in the schema that an earlier one has set', async () => {
+    await opened.dataSource.query('create schema jobs')
+    const queryRunner = opened.dataSource.createQueryRunner()
+    await queryRunner.query('set search_path to jobs')
+    await new (createShedLockMigration())().up(queryRunner)
+    await queryRunner.release()
+    const tables = "select schemaname from pg_catalog.pg_tables where tablename = 'shedlock'"
+    expect(await opened.dataSource.query(tables)).toEqual([{ schemaname: 'jobs' }])
+  })
 
   const WRONG = [
     ['name varchar(64) primary key, holder int', { message: expect.stringMatching(/lock_until/i) }],

@@ -99,17 +99,14 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     },
   )
 
-  itOn(backend, 'postgres')(
-    'closes a connection, and outlives that the host refuses the one that cancels its statement',
-    async () => {
-      const client = (await (await open()).createQueryRunner().connect()) as Pick<Client, 'port' | 'query'>
-      const slept = client.query('select pg_sleep(5)').catch(String)
-      client.port = await freePort()
-      endPgClient(client)
-      expect(await slept).toContain('terminated')
-      await expect(once(connect(client.port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED')
-    },
-  )
+  itOn(backend, 'postgres')('closes a connection though the host refuses the one that cancels', async () => {
+    const client = (await (await open()).createQueryRunner().connect()) as Pick<Client, 'port' | 'query'>
+    const slept = client.query('select pg_sleep(5)').catch(String)
+    client.port = await freePort()
+    endPgClient(client)
+    expect(await slept).toContain('terminated')
+    await expect(once(connect(client.port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED')
+  })
 
   it('lets the DataSource end after a drain, though the row of a release is still blocked', async () => {
     const dataSource = await opened.connect({ poolSize: 2 }, () => undefined)
@@ -126,19 +123,16 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await unblock()
   })
 
-  it.each(['new', 'known'])(
-    'frees a %s row when the connection broke before the answer came',
-    async (name) => {
-      const { dataSource, proxy } = await throughProxy()
-      const provider = typeOrmLockProvider(dataSource, { lockedBy })
-      await (await provider.lock({ name: 'known', lockAtMostFor }))?.unlock()
-      const before = await lockedAt(name)
-      const cut = proxy.cutAfter(A_WRITE, name === 'new' ? 2 : 1)
-      await expect(provider.lock({ name, lockAtMostFor })).rejects.toEqual(lockError('DATABASE_ERROR'))
-      await cut
-      await expectFreed(name, before)
-    },
-  )
+  it.each(['new', 'known'])('frees a %s row if the connection broke before the answer came', async (name) => {
+    const { dataSource, proxy } = await throughProxy()
+    const provider = typeOrmLockProvider(dataSource, { lockedBy })
+    await (await provider.lock({ name: 'known', lockAtMostFor }))?.unlock()
+    const before = await lockedAt(name)
+    const cut = proxy.cutAfter(A_WRITE, name === 'new' ? 2 : 1)
+    await expect(provider.lock({ name, lockAtMostFor })).rejects.toEqual(lockError('DATABASE_ERROR'))
+    await cut
+    await expectFreed(name, before)
+  })
 
   it.each<[string, RegExp, (lock: Lock, provider: SqlLockProvider) => Promise<unknown>]>([
     ['unlock', A_WRITE, (lock) => lock.unlock()],
@@ -158,55 +152,46 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     if (what === 'extension') expect(lock.remaining()).toBeGreaterThan(300_000)
   })
 
-  itOn(backend, 'postgres')(
-    "drops a connection of its own that no host has accepted, and uses one of the app's pool for a while",
-    async () => {
-      const dataSource = await open({ poolSize: 1 })
-      const provider = typeOrmLockProvider(dataSource)
-      const { options } = (dataSource.driver as unknown as { master: { options: object } }).master
-      const unaccepted: Socket[] = []
-      const stream = (): Socket => {
-        const socket = new Socket()
-        unaccepted.push(socket)
-        return Object.assign(socket, { connect: () => socket })
-      }
-      Object.assign(options, { stream })
-      const lock = await provider.lock({ name: 'unaccepted', lockAtMostFor })
-      expect(unaccepted.map(({ errored }) => errored?.message)).toEqual([
-        'timeout: the connection was not opened in time',
-      ])
-      expect(await lock?.extend('10m')).toBeUndefined()
-      await lock?.unlock()
-      expect(unaccepted).toHaveLength(1)
-    },
-  )
+  itOn(backend, 'postgres')("drops its own connection that no host accepts, and uses the app's", async () => {
+    const dataSource = await open({ poolSize: 1 })
+    const provider = typeOrmLockProvider(dataSource)
+    const { options } = (dataSource.driver as unknown as { master: { options: object } }).master
+    const unaccepted: Socket[] = []
+    const stream = (): Socket => {
+      const socket = new Socket()
+      unaccepted.push(socket)
+      return Object.assign(socket, { connect: () => socket })
+    }
+    Object.assign(options, { stream })
+    const lock = await provider.lock({ name: 'unaccepted', lockAtMostFor })
+    expect(unaccepted.map(({ errored }) => errored?.message)).toEqual([
+      'timeout: the connection was not opened in time',
+    ])
+    expect(await lock?.extend('10m')).toBeUndefined()
+    await lock?.unlock()
+    expect(unaccepted).toHaveLength(1)
+  })
 
-  itOn(backend, 'postgres')(
-    'leaves a transaction open on a connection that it closes, so that a pooler closes its own too',
-    async () => {
-      const { dataSource, proxy } = await throughProxy()
-      const provider = typeOrmLockProvider(dataSource, { ownConnections: 0 })
-      await (await provider.lock({ name: 'closed', lockAtMostFor }))?.unlock()
-      await dataSource.query('deallocate all')
-      const cut = proxy.cutAfter(/begin/)
-      // Its name is refused, so that it is sent again on another connection.
-      expect(await provider.lock({ name: 'closed', lockAtMostFor })).toBeDefined()
-      await cut
-    },
-  )
+  itOn(backend, 'postgres')('leaves a transaction open when closing, so a pooler closes too', async () => {
+    const { dataSource, proxy } = await throughProxy()
+    const provider = typeOrmLockProvider(dataSource, { ownConnections: 0 })
+    await (await provider.lock({ name: 'closed', lockAtMostFor }))?.unlock()
+    await dataSource.query('deallocate all')
+    const cut = proxy.cutAfter(/begin/)
+    // Its name is refused, so that it is sent again on another connection.
+    expect(await provider.lock({ name: 'closed', lockAtMostFor })).toBeDefined()
+    await cut
+  })
 
-  itOn(backend, 'postgres')(
-    'leaves a transaction open even on a connection that is not ready for a statement yet',
-    async () => {
-      const { dataSource, proxy } = await throughProxy()
-      const client = (await dataSource.createQueryRunner().connect()) as Client & { connection: EventEmitter }
-      // PostgreSQL sends an error apart from the message that it is ready again, which may arrive later.
-      client.connection.once('errorMessage', () => endPgClient(client))
-      const cut = proxy.cutAfter(/begin/)
-      await expect(client.query('nonsense')).rejects.toThrow('syntax error')
-      await cut
-    },
-  )
+  itOn(backend, 'postgres')('leaves a transaction open on a connection that is not ready yet', async () => {
+    const { dataSource, proxy } = await throughProxy()
+    const client = (await dataSource.createQueryRunner().connect()) as Client & { connection: EventEmitter }
+    // PostgreSQL sends an error apart from the message that it is ready again, which may arrive later.
+    client.connection.once('errorMessage', () => endPgClient(client))
+    const cut = proxy.cutAfter(/begin/)
+    await expect(client.query('nonsense')).rejects.toThrow('syntax error')
+    await cut
+  })
 
   itOn(backend, 'postgres')('frees a lock that was not replicated', async () => {
     const dataSource = await open({ poolSize: 1 })

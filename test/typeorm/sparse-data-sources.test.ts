@@ -30,19 +30,16 @@ function sparse(
 it.each([
   ['connects', 'connect'],
   ['waits for an answer', 'query'],
-])(
-  'A lock whose DataSource is destroyed while it %s says so, and releases its query runner',
-  async (_, member) => {
-    const { dataSource, release, lock } = sparse('postgres', {
-      [member]: () => {
-        dataSource.isInitialized = false
-        return Promise.reject(new Error('the pool is closed'))
-      },
-    })
-    await expect(lock()).rejects.toEqual(lockError('INVALID_CLIENT', 'was destroyed'))
-    expect(release).toHaveBeenCalledTimes(1)
-  },
-)
+])('A lock whose DataSource is destroyed while it %s says so, and releases its runner', async (_, member) => {
+  const { dataSource, release, lock } = sparse('postgres', {
+    [member]: () => {
+      dataSource.isInitialized = false
+      return Promise.reject(new Error('the pool is closed'))
+    },
+  })
+  await expect(lock()).rejects.toEqual(lockError('INVALID_CLIENT', 'was destroyed'))
+  expect(release).toHaveBeenCalledTimes(1)
+})
 
 const withClient = (client: object) => ({ master: { _clients: [client] } })
 

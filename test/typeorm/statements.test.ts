@@ -27,21 +27,18 @@ describeBackends(servers)('the statements on $name', (backend) => {
     table = await createLockTable(observer, backend.dialect)
   })
 
-  itOn(backend, 'postgres')(
-    'that commit without waiting for the disk are only releases on which no later acquisition depends',
-    async () => {
-      const provider = typeOrmLockProvider(dataSource)
-      const areDurable = (): boolean[] =>
-        statements.seen.splice(0).map((text) => !text.includes("'synchronous_commit', 'off'"))
-      for (const slot of [undefined, Date.now() + 1_000, Date.now() + 2_000]) {
-        const lock = await provider.lock({ name: 'durable', lockAtMostFor: '10m', slot })
-        await lock?.extend('20m')
-        expect(areDurable()).not.toContain(false)
-        await lock?.unlock({ outcome: 'succeeded' })
-        expect(areDurable()).toEqual([slot !== undefined])
-      }
-    },
-  )
+  itOn(backend, 'postgres')('wait for the disk, but for releases on which nothing depends', async () => {
+    const provider = typeOrmLockProvider(dataSource)
+    const areDurable = (): boolean[] =>
+      statements.seen.splice(0).map((text) => !text.includes("'synchronous_commit', 'off'"))
+    for (const slot of [undefined, Date.now() + 1_000, Date.now() + 2_000]) {
+      const lock = await provider.lock({ name: 'durable', lockAtMostFor: '10m', slot })
+      await lock?.extend('20m')
+      expect(areDurable()).not.toContain(false)
+      await lock?.unlock({ outcome: 'succeeded' })
+      expect(areDurable()).toEqual([slot !== undefined])
+    }
+  })
 
   it('refuse at once, without waiting for the lock of the row', async () => {
     const provider = typeOrmLockProvider(dataSource, { timeLimit: '10s' })
@@ -67,28 +64,25 @@ describeBackends(servers)('the statements on $name', (backend) => {
     expect(await row()).toEqual(unlocked)
   })
 
-  itOn(backend, 'postgres')(
-    'read the clock when the row is written, after waiting for the table',
-    async () => {
-      const provider = typeOrmLockProvider(dataSource, { timeLimit: '1m' })
-      const locking = observer.createQueryRunner()
-      await locking.startTransaction()
-      await locking.query('lock table shedlock in share mode')
-      const clockBefore = async (): Promise<number> => {
-        const waiting = () => idsOf(observer, SESSIONS.postgres.waiting)
-        await eventually(async () => expect(await waiting()).toHaveLength(1), { interval: 5 })
-        const now = await table.clock()
-        await locking.commitTransaction()
-        await locking.release()
-        return now
-      }
-      const [lock, before] = await Promise.all([provider.lock(job), clockBefore()])
-      const row = await table.findRow('job')
-      expect(row?.lockedAt).toBeGreaterThanOrEqual(before)
-      expect(row?.lockUntil).toBeGreaterThanOrEqual(before + 600_000)
-      await lock?.unlock()
-    },
-  )
+  itOn(backend, 'postgres')('read the clock when a row is written, after waiting for the table', async () => {
+    const provider = typeOrmLockProvider(dataSource, { timeLimit: '1m' })
+    const locking = observer.createQueryRunner()
+    await locking.startTransaction()
+    await locking.query('lock table shedlock in share mode')
+    const clockBefore = async (): Promise<number> => {
+      const waiting = () => idsOf(observer, SESSIONS.postgres.waiting)
+      await eventually(async () => expect(await waiting()).toHaveLength(1), { interval: 5 })
+      const now = await table.clock()
+      await locking.commitTransaction()
+      await locking.release()
+      return now
+    }
+    const [lock, before] = await Promise.all([provider.lock(job), clockBefore()])
+    const row = await table.findRow('job')
+    expect(row?.lockedAt).toBeGreaterThanOrEqual(before)
+    expect(row?.lockUntil).toBeGreaterThanOrEqual(before + 600_000)
+    await lock?.unlock()
+  })
 
   itOn(backend, 'postgres')('cut times to milliseconds in a column that could hold more', async () => {
     await observer.query(
