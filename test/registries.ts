@@ -125,9 +125,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   metric: {
     members: [...read(METRICS).matchAll(/^ \* \| `(shedlock\.[\w.]+)`/gm)].map(([, name = '']) => name),
-    places: {
-      'a page of docs': (name) => pages.includes(name),
-    },
+    places: { 'a page of docs': (name) => pages.includes(name) },
   },
   'entry point': {
     members: Object.keys(exports).filter((path) => path !== './package.json'),

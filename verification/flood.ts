@@ -283,10 +283,7 @@ async function begin({ open, orm }: Setting): Promise<Finding> {
     outcomes.add(typeof first === 'string' ? first : first && second ? 'two holders' : 'one holder')
   }
   await Promise.all([app.close(), other.close()])
-  return {
-    isKept: outcomes.of('one holder') + outcomes.of('INVALID_CLIENT') === 100,
-    what: outcomes.text,
-  }
+  return { isKept: outcomes.of('one holder') + outcomes.of('INVALID_CLIENT') === 100, what: outcomes.text }
 }
 
 /** Three instances of an app, one job a second with a slot, and one with a name of its own: how many errors their ORM logs. */

@@ -8,11 +8,7 @@ const postgres: Server = {
   dialect: 'postgres',
   variable: 'POSTGRES_URL',
   localUrl: 'postgres://postgres@127.0.0.1:5432/postgres',
-  container: {
-    image: 'postgres:18-alpine',
-    port: 5432,
-    environment: { POSTGRES_HOST_AUTH_METHOD: 'trust' },
-  },
+  container: { image: 'postgres:18-alpine', port: 5432, environment: { POSTGRES_HOST_AUTH_METHOD: 'trust' } },
   versionQuery: 'select version() as version',
   product: /^PostgreSQL/,
   time: {
@@ -57,11 +53,7 @@ const mariadb: Server = {
   dialect: 'mariadb',
   variable: 'MARIADB_URL',
   localUrl: 'mysql://root@127.0.0.1:3306/mysql',
-  container: {
-    image: 'mariadb:lts',
-    port: 3306,
-    environment: { MARIADB_ALLOW_EMPTY_ROOT_PASSWORD: '1' },
-  },
+  container: { image: 'mariadb:lts', port: 3306, environment: { MARIADB_ALLOW_EMPTY_ROOT_PASSWORD: '1' } },
   versionQuery: 'select version() as version',
   product: /MariaDB/,
   time: {

@@ -12,11 +12,7 @@ const folder = temporaryFolder()
 describe('shedlock-orm sql', () => {
   it.each(Object.keys(dialects))('prints the migration of %s', async (dialect) => {
     const file = (name: string): string => readFileSync(join(migrations, dialect, name), 'utf8')
-    expect(await runCli(['sql', dialect])).toMatchObject({
-      status: 0,
-      stdout: file('up.sql'),
-      stderr: '',
-    })
+    expect(await runCli(['sql', dialect])).toMatchObject({ status: 0, stdout: file('up.sql'), stderr: '' })
     expect((await runCli(['sql', dialect, '--down'])).stdout).toBe(file('down.sql'))
   })
 

@@ -6,10 +6,9 @@ import { startVirtualTime } from '../core/virtual-time'
 
 describe('InMemoryLockProvider', () => {
   const provider = new InMemoryLockProvider()
-  lockProviderSuite({
-    createProvider: () => provider,
-    isHeld: (name) => provider.isLocked(name),
-  }).forEach(registerConcurrently)
+  lockProviderSuite({ createProvider: () => provider, isHeld: (name) => provider.isLocked(name) }).forEach(
+    registerConcurrently,
+  )
 
   it('keeps held locks, slots and tokens, however many names come after them', async () => {
     // Several acquisitions in one millisecond get tokens that are ahead of the clock.

@@ -16,13 +16,7 @@ describeBackends(clients)('an unlock by $title', (each) => {
   const MINUTE = 60_000
   it.each([
     { lease: 'a current', left: 9 * MINUTE, keepFor: 0, unexpired: 9 * MINUTE, held: 0 },
-    {
-      lease: 'a current',
-      left: 9 * MINUTE,
-      keepFor: 5 * MINUTE,
-      unexpired: 4 * MINUTE,
-      held: 5 * MINUTE,
-    },
+    { lease: 'a current', left: 9 * MINUTE, keepFor: 5 * MINUTE, unexpired: 4 * MINUTE, held: 5 * MINUTE },
     { lease: 'a current', left: 9 * MINUTE, keepFor: 60 * MINUTE, unexpired: 0, held: 9 * MINUTE },
     { lease: 'an expired', left: -9 * MINUTE, keepFor: 0, unexpired: -9 * MINUTE, held: 0 },
     { lease: 'an expired', left: -9 * MINUTE, keepFor: 5 * MINUTE, unexpired: -9 * MINUTE, held: 0 },

@@ -41,10 +41,7 @@ function reported(given: Acquisition) {
   const note = (method: keyof LockingTaskExecutorListener) => ({
     [method]: ({ error }: { error?: unknown }) => events.push({ method, error }),
   })
-  const event = {
-    name: 'job',
-    configuration: { name: 'job', lockAtMostFor: MINUTE, lockAtLeastFor: 0 },
-  }
+  const event = { name: 'job', configuration: { name: 'job', lockAtMostFor: MINUTE, lockAtLeastFor: 0 } }
   const listeners = [{ ...note('onExtendFailed'), ...note('onLockLost') }]
   return { events, lock: lockOf(given, { event, listeners }) }
 }

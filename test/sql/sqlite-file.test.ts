@@ -98,10 +98,7 @@ describeBackends(cases)('the SQLite file of $orm, $journal', ({ orm, open, journ
     const app = await open(file, journal, { timeLimit: '1s' })
     await app.provider.lock({ ...JOB, name: 'before' })
     await rm(file)
-    const gone = {
-      code: 'DATABASE_ERROR',
-      message: expect.stringContaining(`there is no file ${file}`),
-    }
+    const gone = { code: 'DATABASE_ERROR', message: expect.stringContaining(`there is no file ${file}`) }
     await expect(app.provider.lock(JOB)).rejects.toMatchObject(gone)
     expect(existsSync(file)).toBe(false)
   })

@@ -128,14 +128,8 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
 
   itOn(backend, 'postgres')('says that the server accepts no writes, and what to look for', async () => {
     await migrated()
-    const pinned = {
-      ...opened.dataSource.options,
-      extra: { options: '-c default_transaction_read_only=on' },
-    }
-    const readOnly = await new DataSource({
-      ...pinned,
-      migrationsRun: false,
-    }).initialize()
+    const pinned = { ...opened.dataSource.options, extra: { options: '-c default_transaction_read_only=on' } }
+    const readOnly = await new DataSource({ ...pinned, migrationsRun: false }).initialize()
     afterTest(() => readOnly.destroy())
     const message = expect.stringMatching(
       /refuses (insert|update) .* read-only .*default_transaction_read_only/,

@@ -103,9 +103,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
     'counts it from the slot': ['now + lockAtLeastFor', '(slot ?? now) + lockAtLeastFor'],
   },
   'keeps a failed slot for lockAtLeastFor, so that an instance with a late timer does not repeat it at once':
-    {
-      'ignores lockAtLeastFor after a failure': [KEPT_UNTIL, `outcome === 'failed' ? 0 : ${KEPT_UNTIL}`],
-    },
+    { 'ignores lockAtLeastFor after a failure': [KEPT_UNTIL, `outcome === 'failed' ? 0 : ${KEPT_UNTIL}`] },
   'releases a lock under which nothing ran at once, whatever lockAtLeastFor says': {
     'keeps it for lockAtLeastFor': ['{ until: 0,', '{ until: freeAt,'],
   },
@@ -162,10 +160,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
     'ignores a late release': [OWNER, 'if (!isMine()) return'],
   },
   'never lets two of eight workers run under one lock at the same time, whether they share a provider or not':
-    {
-      'acquires in two steps': acquiresInTwoSteps,
-      'has a memory for each instance': memoryOfEachInstance,
-    },
+    { 'acquires in two steps': acquiresInTwoSteps, 'has a memory for each instance': memoryOfEachInstance },
   'runs each slot exactly once if the clocks of sixteen contenders differ by at most one interval': {
     'acquires the last slot again': [HAS_RUN, 'if (lockedAt < before)'],
   },

@@ -116,11 +116,7 @@ function compatible(fault: Fault, busy: ReadonlySet<Fault>): boolean {
 /** Returns the locks that cannot be acquired after all processes have stopped and all leases are over. */
 async function namesThatStayTaken(database: ChaosDatabase): Promise<LockEvent[]> {
   await sleep(LATEST_DELIVERY + LOCK_AT_MOST_FOR * (LONGEST_EXTENSION + 1))
-  const client = await openClient({
-    orm: 'typeorm',
-    connection: database.connection(),
-    timeLimit: 5_000,
-  })
+  const client = await openClient({ orm: 'typeorm', connection: database.connection(), timeLimit: 5_000 })
   try {
     const taken: LockEvent[] = []
     for (const name of NAMES) {

@@ -87,13 +87,7 @@ export class Work {
     const throws = random.chance(0.1)
     const task = { ran: false }
     const until = this.job.kind === 'until'
-    const configuration = {
-      name,
-      ...this.#durations,
-      keepAlive,
-      untilSucceeded: until,
-      ...how,
-    }
+    const configuration = { name, ...this.#durations, keepAlive, untilSucceeded: until, ...how }
     try {
       const result = await instance.executor.executeWithLock(configuration, async ({ lock }) => {
         if (task.ran) world.fail('a slot runs once', `${process.name} ran one task of ${name} twice`)

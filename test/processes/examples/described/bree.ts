@@ -1,8 +1,6 @@
 import Bree from 'bree'
 
-const bree = new Bree({
-  jobs: [{ name: 'report', cron: '*/15 * * * *', timezone: 'Europe/Berlin' }],
-})
+const bree = new Bree({ jobs: [{ name: 'report', cron: '*/15 * * * *', timezone: 'Europe/Berlin' }] })
 await bree.start()
 
 process.once('SIGTERM', async () => {

@@ -4,12 +4,7 @@ import { slotOf } from 'shedlock-orm'
 
 for (const name of ['report', 'clean-up', 'import']) {
   const run = executor.wrap(
-    {
-      name,
-      lockAtMostFor: '14m',
-      slot: (due: Date) => due,
-      onError: console.error,
-    },
+    { name, lockAtMostFor: '14m', slot: (due: Date) => due, onError: console.error },
     () => sendReport(),
   )
   const job: Cron = new Cron('*/15 * * * *', async () => {

@@ -72,10 +72,7 @@ class Invoices {
 
 const PRISMA = 'PRISMA'
 
-@Module({
-  providers: [{ provide: PRISMA, useValue: prisma }],
-  exports: [PRISMA],
-})
+@Module({ providers: [{ provide: PRISMA, useValue: prisma }], exports: [PRISMA] })
 class DatabaseModule {}
 
 // The wrong order waits for this long.
