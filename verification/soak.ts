@@ -68,10 +68,8 @@ async function soak(server: ServerName, rounds: number, seconds: number): Promis
   const instances = new AppProcesses()
   const start = (place: number, orm: Orm): AppProcess => {
     const connection = { dialect: server, url: database.url.href, max: 10 }
-    return instances.start(
-      { orm, connection, isMeasured: true, work: { kind: 'jobs', jobs: JOBS } },
-      { place },
-    )
+    const work = { kind: 'jobs', jobs: JOBS } as const
+    return instances.start({ orm, connection, isMeasured: true, work }, { place })
   }
   const count = async (statement: string): Promise<number> => {
     const [row] = await database.observer.query<{ n: number }[]>(statement)

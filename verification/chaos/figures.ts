@@ -26,8 +26,5 @@ export function figuresOf(events: readonly LockEvent[], findings: readonly Findi
     ({ from, to }: Segment) =>
     (at: number | undefined): boolean =>
       at !== undefined && at >= from && at < to
-  return [
-    ...history.of('segment').map((segment) => row(segment.fault, isIn(segment))),
-    row('all', () => true),
-  ]
+  return [...history.of('segment').map((each) => row(each.fault, isIn(each))), row('all', () => true)]
 }

@@ -1,10 +1,21 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '../../test/backends/free-port'
 import { hasPgBouncer, startPgBouncer } from '../../test/backends/pgbouncer'
-import { startAlone } from '../servers/alone'
 import { around } from '../servers/around'
 import { DataDirectory } from '../servers/data-directory'
+import { MARIADB, MYSQL } from '../servers/mysql-programs'
 import { MySqlServer } from '../servers/mysql-server'
+import { PostgresServer } from '../servers/postgres-server'
+
+const MEGABYTES = 500
+
+/** The servers that the harness can start, each alone and with a small disk. */
+const ALONE = {
+  postgres: (port: number) => new PostgresServer(port, MEGABYTES),
+  mariadb: (port: number) => new MySqlServer(MARIADB, port, MEGABYTES, ['--skip-log-bin']),
+  mysql: (port: number) => new MySqlServer(MYSQL, port, MEGABYTES, ['--skip-log-bin']),
+} as const
 
 type Work = () => Promise<void>
 
@@ -27,8 +38,9 @@ export interface OwnServer {
   close(): Promise<void>
 }
 
-async function own(dialect: 'postgres' | 'mariadb' | 'mysql'): Promise<OwnServer> {
-  const server = await startAlone(dialect)
+async function own(dialect: keyof typeof ALONE): Promise<OwnServer> {
+  const server = ALONE[dialect](await freePort())
+  await server.create()
   const { port, data } = server
   const common = {
     faults: {

@@ -104,12 +104,7 @@ export interface Commit {
 }
 
 /** A period on both clocks: monotonic, and epoch milliseconds. */
-interface Period {
-  readonly from: number
-  readonly to: number
-  readonly wallFrom: number
-  readonly wallTo: number
-}
+type Period = Readonly<Record<'from' | 'to' | 'wallFrom' | 'wallTo', number>>
 
 /** A fault that the harness injected. */
 export interface Injection extends Period {

@@ -140,15 +140,13 @@ export interface Take {
 export function takesOf(history: History): Take[] {
   const blocking = history.of('fault').filter(({ blocks }) => blocks)
   return history.changes.flatMap((changes) => {
-    const destructions = history.destructionsOf(changes[0]?.name ?? '')
+    const destroyed = history.destructionsOf(changes[0]?.name ?? '')
     return changes.flatMap((change, index) => {
       const { name, at, lockedBy } = change
       const before = changes[index - 1]
       if (lockedBy === null || !before || isSameAcquisition(before, change)) return []
       // Truncating a table fires no trigger, and not every database can record it in the same transaction.
-      const isDestroyed = destructions.some(
-        ({ wallFrom, wallTo }) => at >= wallFrom && at < wallTo + WALL_STEP,
-      )
+      const isDestroyed = destroyed.some(({ wallFrom, wallTo }) => at >= wallFrom && at < wallTo + WALL_STEP)
       const isHeld = before.lockedBy !== null && before.lockUntil > at && !isDestroyed
       const early = `${lockedBy} acquired '${name}' from ${String(before.lockedBy)} ${before.lockUntil - at} ms before its lease was over`
       const free = before.lockedBy === null ? before.at : Math.max(before.lockUntil, before.at)

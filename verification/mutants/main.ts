@@ -98,14 +98,9 @@ function scoreOf(file: string, mutants: readonly Mutant[]): { row: string[]; sur
   const noticed = count('Killed', 'Timeout')
   const survivors = count('Survived', 'NoCoverage')
   const score = ((100 * noticed) / Math.max(1, noticed + survivors)).toFixed(1)
-  const counts = [
-    noticed + survivors,
-    count('Killed'),
-    count('Timeout'),
-    count('Survived'),
-    count('NoCoverage'),
-  ]
-  return { row: [file.replace('src/', ''), ...counts.map(String), `${score} %`], survivors }
+  const counts = (['Killed', 'Timeout', 'Survived', 'NoCoverage'] as const).map((status) => count(status))
+  const all = [noticed + survivors, ...counts].map(String)
+  return { row: [file.replace('src/', ''), ...all, `${score} %`], survivors }
 }
 
 /** The rows of the table, by file, without those of files that are gone. */

@@ -9,9 +9,7 @@ export const POSTGRES_USER = 'postgres'
 
 /** Debian installs each version's programs in a folder of its own, which is not on the path. */
 const FOLDER = '/usr/lib/postgresql'
-const versions = existsSync(FOLDER)
-  ? readdirSync(FOLDER).sort((one, other) => Number(one) - Number(other))
-  : []
+const versions = existsSync(FOLDER) ? readdirSync(FOLDER).sort((a, b) => Number(a) - Number(b)) : []
 const newest = versions.at(-1)
 /** The folder with the programs of the newest installed version. */
 export const POSTGRES_BINARIES = newest === undefined ? undefined : join(FOLDER, newest, 'bin')

@@ -151,12 +151,8 @@ export class Database {
   }
 
   begin(process: SimulatedProcess): Transaction {
-    const transaction = {
-      process,
-      pinned: new Set<string>(),
-      guarded: new Map<string, string>(),
-      isOver: false,
-    }
+    const [pinned, guarded] = [new Set<string>(), new Map<string, string>()]
+    const transaction = { process, pinned, guarded, isOver: false }
     this.#transactions.add(transaction)
     return transaction
   }

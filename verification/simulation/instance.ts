@@ -34,12 +34,9 @@ export class Instance extends LockProvider {
     dialect: Dialect,
   ) {
     super()
-    const { latency, late, lost, cut } = plan
+    const { latency, late, lost, cut, timeLimit } = plan
     this.sql = new SimulatedSqlClient(process, database, { latency, late, lost, cut })
-    this.provider = new SqlLockProvider(this.sql, dialect, {
-      timeLimit: plan.timeLimit,
-      lockedBy: process.name,
-    })
+    this.provider = new SqlLockProvider(this.sql, dialect, { timeLimit, lockedBy: process.name })
     const listeners = [{ onUnlockFailed: () => undefined, onLockLost: () => undefined }]
     this.executor = new LockingTaskExecutor(this, { listeners })
   }

@@ -99,11 +99,9 @@ async function openPrisma({ connection, timeLimit }: ClientOptions): Promise<Cli
   const options = adapterOptions(connection)
   const prisma = await connect(adapter, connection.url, options)
   // The adapter for MySQL hides its settings.
-  const hidesSettings = ownConnections > 0 && ['mariadb', 'mysql'].includes(dialect)
+  const isHidden = ownConnections > 0 && ['mariadb', 'mysql'].includes(dialect)
   const text = { connectionLimit: 1, adapter: { useTextProtocol: true } }
-  const own = hidesSettings && {
-    adapter: (await adapter.make(connection.url, { ...options, ...text })) as never,
-  }
+  const own = isHidden && { adapter: (await adapter.make(connection.url, { ...options, ...text })) as never }
   const queries = (client: RawClientLike): Pick<Client, 'query'> => ({
     query: async (statement, values = []) => {
       const text = spelled(statement, driverOf(dialect).placeholder)
