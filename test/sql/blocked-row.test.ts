@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
 import { beforeAll, expect, it } from '@jest/globals'
-import type { Lock } from '../../src/core/lock'
 import { type DialectName, sql, type SqlLockProvider } from '../../src/sql/internal'
 import { describeBackends } from '../backends'
 import { idsOf, withSessions } from '../backends/server-sessions'
 import { everyClient, openedClient } from '../conformance/every-client'
+import { acquireLock } from '../conformance/sql-expectations'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 import { blockRow } from './block-row'
@@ -32,11 +31,8 @@ describeBackends(clients)('a row that another transaction keeps locked, by $titl
 
   const ids = (statement: string): Promise<string[]> => idsOf(client.observer, statement)
   const ofApp = () => client.executor.query(sql`select 1 as one`, {})
-  const acquired = async (name: string, slot?: number): Promise<Lock> => {
-    const lock = await client.createProvider().lock({ name, lockAtMostFor, slot })
-    assert(lock)
-    return lock
-  }
+  const acquired = (name: string, slot?: number) =>
+    acquireLock(client.createProvider(), { name, lockAtMostFor, slot })
   const free = async (name: string, slot?: number): Promise<void> => (await acquired(name, slot)).unlock()
 
   beforeAll(async () => {
@@ -66,11 +62,7 @@ describeBackends(clients)('a row that another transaction keeps locked, by $titl
 
   it('is busy for every call, which costs no session and leaves nothing that waits', async () => {
     const { table } = provider
-    const held = async (name: string, slot?: number): Promise<Lock> => {
-      const lock = await provider.lock({ name, lockAtMostFor, slot })
-      assert(lock)
-      return lock
-    }
+    const held = (name: string, slot?: number) => acquireLock(provider, { name, lockAtMostFor, slot })
     await Promise.all([free('acquisition'), free('slot', 1), free('pause')])
     await (await acquired('until', 1)).unlock({ outcome: 'failed' })
     await table.pause('resume', { duration: '1m', reason: 'test' })

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataSource } from 'typeorm'
 import { afterEach, beforeAll, expect, it } from '@jest/globals'
@@ -6,6 +5,7 @@ import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { describeBackends } from '../backends'
 import { idsOf, withSessions } from '../backends/server-sessions'
 import { everyClient, openedClient } from '../conformance/every-client'
+import { acquireLock } from '../conformance/sql-expectations'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 import { lockRow } from './lock-row'
@@ -50,11 +50,7 @@ describeBackends(withSessions(everyClient()))('a table that another session lock
       return end()
     }
   }
-  const held = async (name: string) => {
-    const lock = await provider.lock({ name, lockAtMostFor })
-    assert(lock)
-    return lock
-  }
+  const held = (name: string) => acquireLock(provider, { name, lockAtMostFor })
 
   beforeAll(async () => {
     provider = client.createProvider({ timeLimit })
@@ -125,11 +121,7 @@ describeBackends(withSessions(everyClient()))('a table locked for more than a se
 
   it('is waited for by every call', async () => {
     const provider = client.createProvider({ timeLimit: '20s' })
-    const acquired = async (name: string, slot?: number) => {
-      const lock = await provider.lock({ name, lockAtMostFor, slot })
-      assert(lock)
-      return lock
-    }
+    const acquired = (name: string, slot?: number) => acquireLock(provider, { name, lockAtMostFor, slot })
     for (const [name, slot] of [['free'], ['slot', 1]] as const) await (await acquired(name, slot)).unlock()
     await (await acquired('until', 1)).unlock({ outcome: 'failed' })
     await acquired('held')
