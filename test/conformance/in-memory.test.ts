@@ -22,6 +22,8 @@ describe('InMemoryLockProvider', () => {
     await storage.lock({ name: 'held', lockAtMostFor })
     const slot = { name: 'slot', lockAtMostFor, slot: Date.now() }
     await (await storage.lock(slot))?.unlock()
+    // Also if the lock was last acquired without one.
+    await use('slot')
     jest.advanceTimersByTime(1_000)
     await use('token')
     const token = await use('token')

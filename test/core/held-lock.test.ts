@@ -149,34 +149,36 @@ it.each([
 })
 
 describe('the signal of a lock', () => {
-  const reasons = {
-    'the executor': (lock: HeldLock) => lock.abort('executor'),
-    'another signal': (lock: HeldLock) => lock.abortWith(AbortSignal.abort('signal')),
-    'a release': (lock: HeldLock) => lock.unlock(),
-    'the end of the lease': () => jest.advanceTimersByTimeAsync(MINUTE),
-  }
-  const first = {
-    'the executor': 'executor',
-    'another signal': 'signal',
-    'a release': lockError('NOT_LOCKED'),
-    'the end of the lease': lockError('LOCK_LOST'),
-  }
-  const names = Object.keys(reasons) as (keyof typeof reasons)[]
-  const pairs = names.flatMap((one) => names.map((other) => [one, other] as const))
+  const ends = [
+    { by: 'the executor', end: (lock: HeldLock) => lock.abort('executor'), reason: 'executor' },
+    {
+      by: 'another signal',
+      end: (lock: HeldLock) => lock.abortWith(AbortSignal.abort('signal')),
+      reason: 'signal',
+    },
+    { by: 'a release', end: (lock: HeldLock) => lock.unlock(), reason: lockError('NOT_LOCKED') },
+    {
+      by: 'the end of the lease',
+      end: () => jest.advanceTimersByTimeAsync(MINUTE),
+      reason: lockError('LOCK_LOST'),
+    },
+  ]
+  const moments = ['after the ends', 'before them']
+  const cases = moments.flatMap((moment) =>
+    ends.flatMap((one) => ends.map((other) => ({ moment, one, other }))),
+  )
 
-  const moments = ['after the ends', 'before them'] as const
-
-  it.each(moments.flatMap((moment) => pairs.map((pair) => [moment, ...pair] as const)))(
-    'that is read %s has the reason of the first: %s, then %s',
-    async (moment, one, other) => {
+  it.each(cases)(
+    'that is read $moment has the reason of the first: $one.by, then $other.by',
+    async ({ moment, one, other }) => {
       const lock = lockOf(acquisition())
       // Watches the lease, which a lock does not do before its signal is read.
       lock.abortWith(new AbortController().signal)
       const before = moment === 'before them' ? lock.signal : undefined
-      await reasons[one](lock)
-      await reasons[other](lock)
+      await one.end(lock)
+      await other.end(lock)
       const { signal } = lock
-      expect(signal.reason).toEqual(first[one])
+      expect(signal.reason).toEqual(one.reason)
       expect(before ?? signal).toBe(signal)
       await lock.unlock()
     },

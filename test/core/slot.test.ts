@@ -57,10 +57,3 @@ test.each([
 ])('the token of a retry %s', (_, lockedAt, token) => {
   expect(tokenOfRetry(due, lockedAt)).toBe(token)
 })
-
-it('a lock in memory that was last acquired without a slot still remembers its slots, with any number of names', async () => {
-  const names = Array.from({ length: 300 }, (_, index) => `other ${index}`)
-  for (const other of [job, { name: job.name }, ...names.map((name) => ({ name }))])
-    await (await provider.lock({ lockAtMostFor: '10m', ...other }))?.unlock()
-  expect(await executor.executeWithLock(job, () => 1)).toEqual({ executed: false, reason: 'already-run' })
-})
