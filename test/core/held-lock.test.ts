@@ -149,36 +149,29 @@ it.each([
 })
 
 describe('the signal of a lock', () => {
-  const ends = [
-    { by: 'the executor', end: (lock: HeldLock) => lock.abort('executor'), reason: 'executor' },
-    {
-      by: 'another signal',
-      end: (lock: HeldLock) => lock.abortWith(AbortSignal.abort('signal')),
-      reason: 'signal',
-    },
-    { by: 'a release', end: (lock: HeldLock) => lock.unlock(), reason: lockError('NOT_LOCKED') },
-    {
-      by: 'the end of the lease',
-      end: () => jest.advanceTimersByTimeAsync(MINUTE),
-      reason: lockError('LOCK_LOST'),
-    },
+  type End = readonly [by: string, end: (lock: HeldLock) => unknown, reason: unknown]
+  const ends: readonly End[] = [
+    ['the executor', (lock) => lock.abort('executor'), 'executor'],
+    ['another signal', (lock) => lock.abortWith(AbortSignal.abort('signal')), 'signal'],
+    ['a release', (lock) => lock.unlock(), lockError('NOT_LOCKED')],
+    ['the end of the lease', () => jest.advanceTimersByTimeAsync(MINUTE), lockError('LOCK_LOST')],
   ]
-  const moments = ['after the ends', 'before them']
-  const cases = moments.flatMap((moment) =>
-    ends.flatMap((one) => ends.map((other) => ({ moment, one, other }))),
+  const pairs = ends.flatMap((one) => ends.map((other) => ({ one, other })))
+  const moments = ['after the ends', 'before them'].flatMap((read) =>
+    pairs.map((pair) => ({ ...pair, read })),
   )
 
-  it.each(cases)(
-    'that is read $moment has the reason of the first: $one.by, then $other.by',
-    async ({ moment, one, other }) => {
+  it.each(moments)(
+    'that is read $read has the reason of the first: $one.0, then $other.0',
+    async ({ read, one: [, end, reason], other: [, endAgain] }) => {
       const lock = lockOf(acquisition())
       // Watches the lease, which a lock does not do before its signal is read.
       lock.abortWith(new AbortController().signal)
-      const before = moment === 'before them' ? lock.signal : undefined
-      await one.end(lock)
-      await other.end(lock)
+      const before = read === 'before them' ? lock.signal : undefined
+      await end(lock)
+      await endAgain(lock)
       const { signal } = lock
-      expect(signal.reason).toEqual(one.reason)
+      expect(signal.reason).toEqual(reason)
       expect(before ?? signal).toBe(signal)
       await lock.unlock()
     },
