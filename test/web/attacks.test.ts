@@ -4,7 +4,7 @@ import type { Permission } from '../../src/web/authorization'
 import type { LockPageOptions } from '../../src/web/lock-page'
 import { SCRIPT } from '../../src/web/script'
 import { HOSTILE } from './hostile'
-import { ADDRESS, FROM_HERE, mutedWarnings, openPage } from './open-page'
+import { ADDRESS, FROM_HERE, mutedWarnings, openPage, said } from './open-page'
 
 const PAUSE = { action: 'pause', name: 'job' }
 const FIELDS = { for: '1h', reason: 'r' }
@@ -115,11 +115,8 @@ describe('a form', () => {
       },
     })
     const init = { method: 'POST', headers: FROM_HERE, body, duplex: 'half' as const }
-    const answer = await page(new Request(`${ADDRESS}?action=pause&name=job`, init))
-    expect([answer.status, await answer.text()]).toEqual([
-      413,
-      'The form is too large – shorten the reason.\n',
-    ])
+    const answer = page(new Request(`${ADDRESS}?action=pause&name=job`, init))
+    expect(await said(answer)).toEqual([413, 'The form is too large – shorten the reason.\n'])
     expect(sent).toBeLessThan(10)
   })
 

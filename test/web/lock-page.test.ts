@@ -8,7 +8,7 @@ import { availableBackends, testBackends } from '../backends'
 import { openDatabase, openMemory } from '../backends/open-database'
 import { startVirtualTime } from '../core/virtual-time'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { mutedWarnings, newProvider, openPage, pageOf } from './open-page'
+import { mutedWarnings, newProvider, openPage, pageOf, said } from './open-page'
 
 // Of these, one does not take every text as a name. What the others do with a pause and a release is in test/sql.
 const backends = availableBackends('sqlite', 'postgres')
@@ -275,11 +275,8 @@ describe('the page', () => {
       const { provider, html, get, post } = await openPage(options)
       await provider.insert('held')
       expect(await html()).not.toMatch(/action=|method="post"/)
-      const answer = await get('?action=pause&name=job')
-      expect([answer.status, await answer.text()]).toEqual([
-        403,
-        `Nothing can be changed here: ${whose} read-only.\n`,
-      ])
+      const refusal = `Nothing can be changed here: ${whose} read-only.\n`
+      expect(await said(get('?action=pause&name=job'))).toEqual([403, refusal])
       expect((await post(asked, fields)).status).toBe(403)
       expect(await provider.table.find('job')).toBeUndefined()
     }
@@ -344,8 +341,8 @@ describe('what the app knows of its jobs', () => {
     expect(started).toEqual([{ user: 'ann', ...REASON }])
     expect((await provider.table.find('job'))?.lastRun?.outcome).toBe('succeeded')
     expect(rows(await html())[0]?.[1]).toMatch(/^idle succeeded \d+m?s ago$/)
-    const other = await post({ action: 'run', name: 'other' }, REASON)
-    expect([other.status, await other.text()]).toEqual([409, expect.stringContaining('cannot run the job')])
+    const other = post({ action: 'run', name: 'other' }, REASON)
+    expect(await said(other)).toEqual([409, expect.stringContaining('cannot run the job')])
   })
 
   it.each([
@@ -391,11 +388,7 @@ describe('what the app knows of its jobs', () => {
 
   it('says that a call reached no wrapped job', async () => {
     const { post } = await openPage({ jobs: { job: { run: () => 'done' } } })
-    const answer = await post(RUN, REASON)
-    expect([answer.status, await answer.text()]).toEqual([
-      500,
-      expect.stringContaining('runNow found no job'),
-    ])
+    expect(await said(post(RUN, REASON))).toEqual([500, expect.stringContaining('runNow found no job')])
   })
 
   it('does not run them twice', async () => {
@@ -403,11 +396,7 @@ describe('what the app knows of its jobs', () => {
     // It is acquired after the page has looked.
     jest.spyOn(provider.table, 'list').mockResolvedValueOnce([])
     await provider.lock({ name: 'job', lockAtMostFor: '1h' })
-    const answer = await post(RUN, REASON)
-    expect([answer.status, await answer.text()]).toEqual([
-      409,
-      expect.stringContaining('The job did not run: lock'),
-    ])
+    expect(await said(post(RUN, REASON))).toEqual([409, expect.stringContaining('did not run: lock')])
   })
 })
 

@@ -8,6 +8,10 @@ import { openMemory } from '../backends/open-database'
 /** The warnings of a test, which are not printed. */
 export const mutedWarnings = () => jest.spyOn(process, 'emitWarning').mockReturnValue()
 
+/** The status and the text of an answer. */
+export const said = (answer: Promise<Response>) =>
+  answer.then(async (response) => [response.status, await response.text()])
+
 export const ADDRESS = 'https://app.example/locks'
 /** What a browser sends with a form of the page. */
 export const FROM_HERE = { 'sec-fetch-site': 'same-origin', origin: 'https://app.example' }
