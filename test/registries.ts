@@ -24,12 +24,6 @@ const pages = ['README.md', ...filesUnder('docs', '.md')]
   .map(read)
   .join('\n')
 const tests = filesUnder('test', '.test.ts').map(read).join('\n')
-/** The first cells of tables. */
-const rows = new Set(
-  [...pages.matchAll(/^\| ([^|]+)\|/gm)].flatMap(([, cell = '']) =>
-    cell.replaceAll('`', '').trim().split(', '),
-  ),
-)
 const isOnAPage = (name: string): boolean => pages.includes(`\`${name}\``) || pages.includes(`'${name}'`)
 
 const published = read('test/processes/package/published-files.txt')
@@ -100,7 +94,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       'its name in DATABASES of scripts/write-works-with.mjs': (name) => spelled(name) !== undefined,
       'its name in .github/ISSUE_TEMPLATE/bug.yml': (name) =>
         read('.github/ISSUE_TEMPLATE/bug.yml').includes(`        - ${spelled(name)}\n`),
-      'a row with its round trips on a page of docs': (name) => rows.has(name),
     },
   },
   'error code': {
