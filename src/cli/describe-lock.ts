@@ -1,12 +1,11 @@
 import { styleText } from 'node:util'
-import { formatDuration } from '../core/internal'
+import { formatDuration, printable } from '../core/internal'
 import {
   displayedOwner,
   holder,
   isTrouble,
   JOB_STATES,
   jobView,
-  printable,
   troubleFirst,
   wasAcquired,
   type JobView,

@@ -1,10 +1,10 @@
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
+import { printable } from '../core/internal'
 import {
   describePlace,
   foreignClock,
   isHeldForEver,
-  printable,
   raw,
   whyStuck,
   sql,

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
-import { LockError } from '../core/internal'
-import { printable, type LockTableOptions } from '../sql/internal'
+import { LockError, printable } from '../core/internal'
+import type { LockTableOptions } from '../sql/internal'
 import { CommandError, scrub } from './command-error'
 import { terminalWidth, wrap } from './layout'
 import { flagOf } from './options'

@@ -10,6 +10,7 @@ import {
   type ParsedOptions,
   type OptionParsers,
 } from './options'
+import { printable } from './printable'
 import { parseSlot, RETRY_STEPS } from './slots'
 
 /** A checked lock configuration, and how to acquire the lock. Durations are in milliseconds. */
@@ -43,8 +44,6 @@ export interface DefaultDurations {
 
 /** The documented column is `varchar(64)`; MySQL without strict mode would silently cut a longer name. */
 const MAX_NAME_LENGTH = 64
-/** Such as a line break, a zero-width space or half a surrogate pair: two different names could look the same. */
-const INVISIBLE = /[\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}]/gu
 /** Spring replaces such placeholders in a name: `#{#tenant}` and `${tenant}`. */
 const PLACEHOLDER = /[$#]\{[^}]*\}/
 
@@ -205,9 +204,10 @@ export function parseLockName(name: unknown): string {
       name,
     )
   }
-  if (name.search(INVISIBLE) >= 0) {
+  // Two different names could look the same.
+  if (printable(name) !== name) {
     throw configurationError(
-      `Lock name "${name.replace(INVISIBLE, escaped)}" contains invisible characters, control characters or lone surrogates – use plain text.`,
+      `Lock name "${printable(name)}" contains invisible characters, control characters or lone surrogates – use plain text.`,
       name,
     )
   }
@@ -222,11 +222,6 @@ export function parseLockName(name: unknown): string {
   if (name.trim() !== name)
     throw configurationError(`Lock name '${name}' begins or ends with a blank – trim it.`, name)
   return name
-}
-
-function escaped(character: string): string {
-  const code = (character.codePointAt(0) ?? 0).toString(16)
-  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`
 }
 
 /** @returns how long to wait, and the longest interval between two attempts, in milliseconds */

@@ -1,5 +1,5 @@
-import { formatDuration } from '../core/internal'
-import { isHeldForEver, printable, wasAcquired, type LastRun, type LockRecord } from '../sql/internal'
+import { formatDuration, printable } from '../core/internal'
+import { isHeldForEver, wasAcquired, type LastRun, type LockRecord } from '../sql/internal'
 
 /** HTML created by `markup`, which inserts it unchanged. Everything else is escaped. */
 export class Markup {

@@ -52,7 +52,7 @@ describe('a lock configuration', () => {
     ['half a surrogate pair', '\ud83d', /control characters or lone surrogates/],
     ['a zero width space', 're\u200bport', /"re\\u200bport" contains invisible characters/],
     ['a soft hyphen', 're\u00adport', /"re\\u00adport" contains invisible characters/],
-    ['a tag of an emoji', 'a\u{e0067}', /"a\\u{e0067}" contains invisible characters/],
+    ['a tag of an emoji', 'a\u{e0067}', /"a\\udb40\\udc67" contains invisible characters/],
     ['a separator of lines', 'a\u2028b', /invisible characters/],
     ['a template', '${tenant}-a', /'\${tenant}', which nothing .* name: \(tenant\) => `report-\${tenant}`/],
     ['a placeholder of Spring', 'a #{#tenant.id}', /contains '#{#tenant.id}', which/],

@@ -1,6 +1,6 @@
+import { printable } from '../../core/internal'
 import { raw, sql } from '../sql'
 import { describeTable, type Inspected } from './check'
-import { printable } from './printable'
 
 const NOTHING = raw('null')
 
