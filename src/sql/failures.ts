@@ -29,21 +29,6 @@ export interface ErrorCodes {
 /** The code for a result of a server that accepts no writes, which is not an error of the server. */
 export const READ_ONLY = 'READ_ONLY'
 
-/** Everything that can go wrong with an attempt. */
-export type FailureKind =
-  | 'conflict'
-  | 'read-only'
-  | 'unprepared'
-  | 'no-connection'
-  | 'no-room'
-  | 'pool-exhausted'
-  | 'crowded'
-  | 'unanswered'
-  | 'given-up'
-  | 'unreplicated'
-  | 'joined'
-  | 'refused'
-
 /** What is done about a failure. */
 export interface Handling {
   /** What happened, for the documentation. */
@@ -65,7 +50,7 @@ export interface Handling {
  * An acquisition that was given up, or got no answer, may still have acquired the row: its debt is settled in the background. See
  * debts.ts.
  */
-export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
+export const FAILURES = {
   conflict: {
     when: 'another session was faster, or has locked the row or the table',
     repeat: 'soon',
@@ -139,7 +124,10 @@ export const FAILURES: Readonly<Record<FailureKind, Handling>> = {
     session: 'release',
     error: (cause) => cause,
   },
-}
+} satisfies Readonly<Record<string, Handling>>
+
+/** Everything that can go wrong with an attempt. */
+export type FailureKind = keyof typeof FAILURES
 
 /** Why an attempt has no value. */
 export class Failure {
