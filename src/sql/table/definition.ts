@@ -10,21 +10,12 @@ export function columnType({ table }: Dialect, column: LockColumn): string {
   return length === undefined ? table.time : table.text(length)
 }
 
-/** The statements that create the lock table, and those that remove it, for people to read. */
-export interface TableDefinition {
-  /** The first statement of `up` as a plain `create table`, for use when no other session creates the table at the same time. */
-  readonly create: string
-  /** Creates the table. If the database has `if not exists`, several sessions may run it at the same time, and again. */
-  readonly up: readonly string[]
-  readonly down: readonly string[]
-}
-
 /**
- * Returns the statements for a lock table with these names.
+ * Returns the statements that create a lock table with these names, and those that remove it, for people to read.
  *
  * @throws LockError `INVALID_CONFIGURATION` for names that the dialect does not allow
  */
-export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}): TableDefinition {
+export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}) {
   const { conditional, createTogether, namedPrimaryKey, primaryKeyAfterColumns, tableOptions } = dialect.table
   const lock = tableSql(dialect, options)
   const table = render(lock.table)
@@ -43,7 +34,9 @@ export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}
   const same = COLUMNS.slice(1).map((role) => `${render(lock[role])} = ${render(lock[role])}`)
   const touch = `update ${table} set ${same.join(', ')} where ${render(lock.name)} = ''`
   return {
+    /** The first statement of `up` as a plain `create table`, for use when no other session creates the table at the same time. */
     create,
+    /** Creates the table. If the database has `if not exists`, several sessions may run it at the same time, and again. */
     up: [createTogether?.(create) ?? create, ...(conditional ? [touch] : [])],
     down: [`drop table ${conditional ? 'if exists ' : ''}${table}`],
   }
