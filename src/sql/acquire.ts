@@ -61,7 +61,7 @@ export function readRefusal(lock: LockSql): Sql {
 }
 
 /**
- * Reads one row with the outcome; `free` if this acquisition already has the row (see `Taking`). The aggregates return it
+ * Reads one row with the outcome; `free` if this acquisition already has the row (see `take`). The aggregates return it
  * even if the lock has no row yet, so a slot that is too far ahead is refused in that case too. The most frequent outcomes come
  * first, because computing the slot's time costs more than the rest on some databases.
  */
@@ -97,14 +97,13 @@ export function isTooFarAhead({ dialect, now }: LockSql, slot: Sql): Sql {
  * How a write acquires a row that exists; with a slot, only one that was last acquired before it. A layer below may send it a second time,
  * because the first answer was lost: it then finds the row with this acquisition's own owner, and must acquire it again. It never shortens
  * the lease, which may have been extended since. It reads the clock itself, because it may have had to wait.
+ *
+ * @param row the columns of the row as it was, if they need a qualifier
  */
-export type Taking = Pick<Update, 'assignments' | 'condition'>
-
-/** @param row the columns of the row as it was, if they need a qualifier */
 export function take(
   lock: LockSql,
   row: Pick<LockSql, 'lockUntil' | 'lockedAt' | 'lockedBy'> = lock,
-): Taking {
+): Pick<Update, 'assignments' | 'condition'> {
   const { dialect, lockUntil, lockedAt, lockedBy, leaseEnd, now, slot, owner } = lock
   const locked = slot ? later(dialect, row.lockedAt, slot) : nextToken(dialect, row.lockedAt)
   return {
