@@ -18,6 +18,13 @@ const LOCK =
 const CREATE =
   'grant this user the right to create tables there, or let another one create this table, with what npx shedlock-orm sql prints.'
 
+/** A table that is asked about. */
+export interface Inspected {
+  readonly attempt: Attempt
+  readonly dialect: Dialect
+  readonly table: TableSql
+}
+
 /** A table as it was found. */
 export interface FoundTable {
   /** The table in its schema; `undefined` if it is missing. */
@@ -31,12 +38,7 @@ export interface FoundTable {
  *
  * @param cause of the problem
  */
-export type FindTable = (
-  attempt: Attempt,
-  dialect: Dialect,
-  table: TableSql,
-  cause: unknown,
-) => Promise<FoundTable>
+export type FindTable = (inspected: Inspected, cause: unknown) => Promise<FoundTable>
 
 /**
  * One lock table in its database: finds it, sends its statements, and checks that it has the right columns. A session may have
@@ -134,7 +136,8 @@ export class LockTable implements Database {
 
   async #find(attempt: Attempt, cause: unknown): Promise<LockError | undefined> {
     const before = this.sql
-    const { sql = this.named, problem } = await this.find(attempt, this.dialect, before, cause)
+    const inspected = { attempt, dialect: this.dialect, table: before }
+    const { sql = this.named, problem } = await this.find(inspected, cause)
     // Another call was faster, and its session found another table.
     if (this.sql !== before && this.sql.schema !== sql.schema) return this.#find(attempt, cause)
     if (this.sql.schema !== sql.schema) {

@@ -2,8 +2,7 @@ import { LockError } from '../../core/internal'
 import type { Dialect } from '../dialect'
 import { checkColumn } from '../database-errors'
 import { sql } from '../sql'
-import type { Attempt } from '../calls'
-import type { FoundTable } from '../lock-table'
+import type { FoundTable, Inspected } from '../lock-table'
 import { DriverError, type SqlRow } from '../session'
 import { columnType, LENGTHS, tableDefinition } from './definition'
 import { COLUMNS, foundIn, type LockColumn, type TableSql, title, valuesOf } from '../names'
@@ -59,13 +58,6 @@ const FATAL: readonly TableFinding['code'][] = [
   'KEY_MISSING',
 ]
 
-/** A table that is asked about. */
-export interface Inspected {
-  readonly attempt: Attempt
-  readonly dialect: Dialect
-  readonly table: TableSql
-}
-
 /** Reads the columns of the table that it can; none if there is no such table. */
 export async function describeTable({ attempt, dialect, table }: Inspected): Promise<readonly SqlRow[]> {
   const { describe, defaultSchema, absent = [] } = dialect.table
@@ -112,14 +104,10 @@ export async function obstacles({ attempt, dialect, table }: Inspected): Promise
 }
 
 /** Finds the table, and compares its columns with what the lock needs. @param cause of the problem */
-export async function findTable(
-  attempt: Attempt,
-  dialect: Dialect,
-  table: TableSql,
-  cause?: unknown,
-): Promise<FoundTable> {
+export async function findTable(inspected: Inspected, cause?: unknown): Promise<FoundTable> {
+  const { attempt, dialect, table } = inspected
   const { lockName } = attempt
-  const described = await describeTable({ attempt, dialect, table })
+  const described = await describeTable(inspected)
   const [column] = described
   const found = column && foundIn(dialect, table, column['table_schema'])
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)

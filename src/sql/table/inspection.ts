@@ -6,6 +6,7 @@ import { DriverError, type SqlRow } from '../session'
 import { foundIn, type TableSql, title } from '../names'
 import { isHeldForEver, lockRecords, type LockRecord } from '../records'
 import { readRows } from '../statements'
+import type { Inspected } from '../lock-table'
 import {
   describeTable,
   finding,
@@ -13,7 +14,6 @@ import {
   obstacles,
   tableFindings,
   worstFirst,
-  type Inspected,
   type TableFinding,
 } from './check'
 

@@ -276,9 +276,9 @@ export class TableOperations {
   }
 
   #problem(cause?: unknown): Promise<LockError | undefined> {
-    const { sql } = this.#table
+    const { sql: table, dialect } = this.#table
     const attempt = async (current: Attempt) =>
-      (await findTable(current, this.#table.dialect, sql, cause)).problem
+      (await findTable({ attempt: current, dialect, table }, cause)).problem
     return this.#table.call({ attempt }, 'nothing')
   }
 }

@@ -1,6 +1,7 @@
 import { printable } from '../../core/internal'
 import { raw, sql } from '../sql'
-import { describeTable, type Inspected } from './check'
+import type { Inspected } from '../lock-table'
+import { describeTable } from './check'
 
 const NOTHING = raw('null')
 
