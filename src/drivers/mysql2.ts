@@ -67,7 +67,8 @@ export async function openMySqlConnection(
     connection.connect(done)
   })
   const close = () => connection.end?.()
-  const session = await opened(connection, connect, { wire: connection, close, end: endMySqlConnection })
+  const end = endMySqlConnection.bind(undefined, connection)
+  const session = await opened(connection, connect, { wire: connection, close, end })
   return { ...session, run: runOnMySql.bind(undefined, connection, preparation) }
 }
 

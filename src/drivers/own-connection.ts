@@ -8,13 +8,13 @@ import type { SqlSession } from '../sql/internal'
 /** What a session does with such a connection besides running statements. */
 type OpenConnection = Required<Pick<SqlSession, 'release' | 'end' | 'rest' | 'wake'>>
 
-interface Closing<Connection> {
+interface Closing {
   /** What has its socket, which TLS replaces. */
   readonly wire: { readonly stream?: Partial<Socket> | undefined }
   /** Says goodbye to the server. */
   readonly close: () => unknown
   /** Closes it even while a statement is under way. */
-  readonly end: (connection: Connection) => unknown
+  readonly end: () => unknown
 }
 
 /** In milliseconds. TCP repeats a lost request after a second. */
@@ -23,12 +23,10 @@ const CONNECTS_WITHIN = 2_000
 const CLOSES_WITHIN = 1_000
 
 /** Connects, and lets no failure leave a connection or an uncaught `error` event behind. */
-export async function opened<
-  Connection extends { on?(event: 'error' | 'end', listener: () => void): unknown },
->(
-  connection: Connection,
+export async function opened(
+  connection: { on?(event: 'error' | 'end', listener: () => void): unknown },
   connect: () => Promise<unknown>,
-  { wire, close, end }: Closing<Connection>,
+  { wire, close, end }: Closing,
 ): Promise<OpenConnection> {
   let isOpen = true
   const closed = (): void => {
@@ -44,7 +42,7 @@ export async function opened<
   try {
     await inTime(connect(), CONNECTS_WITHIN, late, false)
   } catch (error) {
-    end(connection)
+    end()
     throw error
   }
   return {
@@ -53,7 +51,7 @@ export async function opened<
       time.after(CLOSES_WITHIN, () => wire.stream?.destroy?.(), false)
       await close()
     },
-    end: () => end(connection),
+    end,
     rest: () => wire.stream?.unref?.(),
     wake: () => {
       wire.stream?.ref?.()

@@ -97,7 +97,8 @@ export async function openPgClient(
     await options?.onConnect?.(client)
   }
   const wire = client.connection ?? {}
-  const session = await opened(client, connect, { wire, close: () => client.end?.(), end: endPgClient })
+  const end = endPgClient.bind(undefined, client)
+  const session = await opened(client, connect, { wire, close: () => client.end?.(), end })
   return { ...session, run: runOnPg.bind(undefined, client, preparation) }
 }
 
