@@ -1,5 +1,5 @@
 import { LAST_TIME } from '../core/internal'
-import { pinByWrite, type AcquireStep } from './acquire'
+import { pinByWrite } from './acquire'
 import { MOVED_CLOCK } from './database-errors'
 import type { LockDialect } from './dialect'
 import {
@@ -39,10 +39,6 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
     sql`${lockUntil} = ${lock.leaseEnd}, ${lockedBy} = ${lock.owner}`,
     sql`${isNamed} and ${lockUntil} <= ${now}`,
   )
-  const pause: readonly [AcquireStep, ...AcquireStep[]] = [
-    { answer: 'acquired', statement: pauseRow },
-    ...acquireSlot,
-  ]
   return {
     acquire: dialect.acquire(lock),
     /** For a slot: acquires the lock only if `locked_at` is before the slot. */
@@ -90,7 +86,7 @@ export function lockStatements(dialect: LockDialect, tableSql: TableSql) {
      * The steps to a pause. The first acquires a free row, but leaves `locked_at` as it is, because a pause is not a run. The others
      * insert a row if there is none, for the slot `NEVER_ACQUIRED`, before which no row was acquired.
      */
-    pause,
+    pause: [{ answer: 'acquired', statement: pauseRow }, ...acquireSlot] as const,
     /** Reads `locked_at` in milliseconds since 1970 while the lock is held, otherwise null. */
     fencingToken: sql`
       select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, COLUMN.token)}${sessionColumns(dialect, dialect.readOnly, dialect.joined)}
