@@ -1,9 +1,7 @@
-import type { PrismaClientLike } from './prisma-client'
+import type { PrismaClientLike, RawClientLike } from './prisma-client'
 
 /** The default size of the pool of Prisma's MariaDB adapter. */
 const POOL_SIZE = 10
-
-type Transaction = Parameters<Parameters<PrismaClientLike['$transaction']>[0]>[0]
 
 /**
  * Ends one pooled connection to a read-only server. After a failover, the pool of Prisma's MariaDB adapter keeps lending its
@@ -14,7 +12,7 @@ type Transaction = Parameters<Parameters<PrismaClientLike['$transaction']>[0]>[0
 export async function endReadOnlyConnection(client: PrismaClientLike): Promise<void> {
   let isOver = false
   const seen = new Set<bigint>()
-  const endIfReadOnly = async (transaction: Transaction): Promise<void> => {
+  const endIfReadOnly = async (transaction: RawClientLike): Promise<void> => {
     const [row] = (await transaction.$queryRawUnsafe(
       "select connection_id() as id, @@global.read_only not in ('0', 'OFF') as read_only",
     )) as { id: bigint; read_only: bigint }[]
