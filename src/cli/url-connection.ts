@@ -57,8 +57,8 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
       const connection = idle.pop() ?? (await open())
       let isBroken = false
       return {
-        run: (text, values) =>
-          connection.query(text, values).catch((error: unknown) => {
+        run: (...statement) =>
+          connection.run(...statement).catch((error: unknown) => {
             isBroken = driver.errorCode(error as object) === undefined
             throw error
           }),

@@ -1,5 +1,4 @@
-import type { Driver } from '../../drivers/internal'
-import type { StatementResult } from '../../sql/internal'
+import type { Driver, RunStatement } from '../../drivers/internal'
 import { databaseFailure, wrongUsage } from '../command-error'
 import { oneLine } from '../output'
 import { Project } from '../project'
@@ -17,7 +16,7 @@ export interface CliDriver extends Driver {
 export interface DriverConnection {
   /** Whether it uses TLS, in words; missing for a file. */
   readonly tls?: string | undefined
-  query(text: string, values: readonly (string | number | null)[]): Promise<StatementResult>
+  readonly run: RunStatement
   close(): unknown
 }
 

@@ -39,7 +39,7 @@ export async function openLibsql(
   await client.execute({ sql: 'select 1', args: [] })
   return {
     tls: url.startsWith('file:') ? undefined : describeTls(!/[?&]tls=0|^(http|ws):/.test(url)),
-    query: async (sql, args) => {
+    run: async (sql, args) => {
       const { rows, rowsAffected } = await client.execute({ sql, args })
       return { rows: rows.map((row) => ({ ...row })), changed: rowsAffected }
     },

@@ -39,7 +39,7 @@ export const mssqlDriver: CliDriver = {
     await pool.connect()
     return {
       tls: describeTls(encrypt && { rejectUnauthorized: !trustServerCertificate }),
-      query: async (text, values) => {
+      run: async (text, values) => {
         const request = pool.request()
         values.forEach((value, position) => request.input(`p${position}`, value))
         const { recordset, rowsAffected } = await request.query(text)

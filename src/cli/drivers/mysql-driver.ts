@@ -32,8 +32,8 @@ export const mysqlDriver: CliDriver = {
     connection.on('error', () => undefined)
     return {
       tls: describeTls(given.ssl),
-      query: async (text, values) => {
-        const answer = await connection.execute(text, [...values])
+      run: async (text, values) => {
+        const answer = await connection.execute(text, values)
         const result = (name === 'mariadb' ? answer : (answer as [Result, unknown])[0]) as Result
         return Array.isArray(result)
           ? { rows: result, changed: 0 }

@@ -1,15 +1,8 @@
-import { drivers } from '../../drivers/internal'
-import type { SqlRow } from '../../sql/internal'
+import { drivers, pg, Preparation } from '../../drivers/internal'
 import { describeTls, loadDriver, type CliDriver } from './driver'
 
 interface Pg {
-  readonly Client: new (options: object) => {
-    connect(): Promise<unknown>
-    query(text: string, values: unknown[]): Promise<{ rows: SqlRow[]; rowCount: number | null }>
-    on(event: 'error', listener: () => void): unknown
-    end(): Promise<unknown>
-    readonly ssl: unknown
-  }
+  readonly Client: new (options: object) => pg.PgClientLike & { readonly ssl?: unknown }
 }
 
 /** Uses pg. */
@@ -25,15 +18,12 @@ export const postgresDriver: CliDriver = {
       application_name: 'shedlock',
     })
     // Without a listener, a connection that breaks between two queries would end the process. The next query reports it.
-    client.on('error', () => undefined)
-    await client.connect()
+    client.on?.('error', () => undefined)
+    await client.connect?.()
     return {
       tls: describeTls(client.ssl),
-      query: async (text, values) => {
-        const { rows, rowCount } = await client.query(text, [...values])
-        return { rows, changed: rowCount ?? 0 }
-      },
-      close: () => client.end(),
+      run: pg.runOnPg.bind(undefined, client, new Preparation(false)),
+      close: () => client.end?.(),
     }
   },
 }

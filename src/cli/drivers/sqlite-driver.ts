@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { drivers, onBetterSqlite3, type BetterSqlite3Like } from '../../drivers/internal'
 import { databaseFailure } from '../command-error'
-import { loadDriver, type CliDriver, type DriverConnection } from './driver'
+import { loadDriver, type CliDriver } from './driver'
 import { openLibsql, type Libsql } from './libsql-driver'
 
 type BetterSqlite3 = new (path: string, options: object) => BetterSqlite3Like
@@ -17,9 +17,11 @@ export const sqliteDriver: CliDriver = {
     const { name, exports } = loadDriver(sqliteDriver)
     const file = sqliteFile(url)
     if (!create) checkFile(file)
-    return name === '@libsql/client'
-      ? openLibsql(exports as Libsql, `file:${file}`)
-      : openBetterSqlite3(exports as BetterSqlite3, file)
+    if (name === '@libsql/client') return openLibsql(exports as Libsql, `file:${file}`)
+    const database = new (exports as BetterSqlite3)(file, { timeout: 5_000 })
+    const run = onBetterSqlite3(database)
+    // oxlint-disable-next-line typescript/require-await -- what it throws becomes a rejection
+    return { run: async (text, values) => run(text, values), close: () => database.close() }
   },
 }
 
@@ -29,16 +31,6 @@ export function checkFile(file: string): void {
     throw databaseFailure(
       `There is no SQLite file ${file} – correct the path; this command does not create it.`,
     )
-}
-
-function openBetterSqlite3(Database: BetterSqlite3, file: string): DriverConnection {
-  const database = new Database(file, { timeout: 5_000 })
-  const run = onBetterSqlite3(database)
-  return {
-    // oxlint-disable-next-line typescript/require-await -- what it throws becomes a rejection
-    query: async (text, values) => run(text, values),
-    close: () => database.close(),
-  }
 }
 
 /** Accepts `file:./dev.db` as Prisma writes it, `file:///…` and `sqlite:…`. */
