@@ -54,7 +54,7 @@ export function modelText(
   const fields = (Object.keys(types) as LockColumn[]).map((field) => {
     const [type = '', native] = types[field].split(' ')
     const id = field === 'name' ? '@id' : undefined
-    const map = field === columns[field] ? undefined : `@map(${quoted(columns[field])})`
+    const map = field === columns[field] ? undefined : `@map(${JSON.stringify(columns[field])})`
     const attributes = [id, map, native].filter((attribute) => attribute !== undefined).join(' ')
     return { field, type, attributes }
   })
@@ -66,15 +66,11 @@ export function modelText(
       `  ${field.padEnd(9)} ${type.padEnd(width)} ${attributes}`.trimEnd(),
     ),
     '',
-    `  @@map(${quoted(table)})`,
-    ...(schema === undefined ? [] : [`  @@schema(${quoted(schema)})`]),
+    `  @@map(${JSON.stringify(table)})`,
+    ...(schema === undefined ? [] : [`  @@schema(${JSON.stringify(schema)})`]),
     '}',
   ]
   return `${lines.join('\n')}\n`
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text)
 }
 
 /**
