@@ -1,8 +1,7 @@
-import { activeLock, type ActiveLock, parseOptions, clientError } from '../core/internal'
+import { activeLock, type ActiveLock, clientError } from '../core/internal'
 import {
   dialects,
   guardTransaction,
-  SQL_LOCK_PROVIDER_OPTIONS,
   rowToPin,
   SqlLockProvider,
   type Dialect,
@@ -33,7 +32,6 @@ export function prismaLockProvider(
   db: Prisma8ClientLike,
   options: SqlLockProviderOptions = {},
 ): SqlLockProvider {
-  parseOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
   const dialect: Prisma8Dialect = { ...dialects[dialectOfContract(db)], rawTag: db.raw.sql }
   return new SqlLockProvider(prisma8SqlClient(db), dialect, options)
 }
