@@ -62,7 +62,7 @@ function mistakeOf(duration: unknown, value: number): string {
   const number = typeof duration === 'string' && WITHOUT_UNIT.exec(duration)?.[1]
   if (number) return `has no unit – write ${number}s or ${number}m`
   if (!Number.isFinite(value))
-    return `is ${describe(duration)}, which is not a duration – pass a number of milliseconds, or a string such as '14m', '30s', '500ms' or 'PT14M'`
+    return `is ${quoted(duration)}, which is not a duration – pass a number of milliseconds, or a string such as '14m', '30s', '500ms' or 'PT14M'`
   if (value < 0) return `is negative (${String(duration)}) – set it to 0 or more`
   return `is longer than a hundred years (${String(duration)}) – make it shorter`
 }
@@ -98,7 +98,8 @@ function parse(text: unknown): number {
   return (iso[1] === '-' ? -1 : 1) * Number(total.toFixed(6))
 }
 
-function describe(value: unknown): string {
+/** Quotes a value of any type in a message. */
+export function quoted(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`
   // `String()` throws for an object without a `toString` method.
   return typeof value === 'object' && value !== null ? 'an object' : String(value)

@@ -1,4 +1,4 @@
-import { clientError, type LockError } from '../core/internal'
+import { clientError, quoted, type LockError } from '../core/internal'
 
 // The columns of results, and how their values are read. No statement of a lock returns other values than those that are read here,
 // so a client or a proxy has changed others, and they are an error that quotes them.
@@ -89,8 +89,4 @@ function unknown(column: string, value: unknown): LockError {
   return clientError(
     `A result has a value that no statement of a lock returns: '${column}' is ${quoted(value)} – pass a client that leaves values as the database returns them.`,
   )
-}
-
-function quoted(value: unknown): string {
-  return typeof value === 'string' ? `'${value}'` : String(value)
 }
