@@ -96,7 +96,6 @@ type ValueOf<Takes> = Takes extends '' | undefined
     : string
 
 export const NAME_OPTIONS = ['schema', 'tableName', 'columnNames'] as const
-export type NameOption = (typeof NAME_OPTIONS)[number]
 
 /** The options of every command that connects. */
 export const CONNECTION_OPTIONS = ['url', 'dataSource', 'env', ...NAME_OPTIONS] as const
@@ -127,7 +126,7 @@ export function flagOf(option = ''): string | undefined {
 }
 
 /** Picks the flags for the table and its columns, which are the options in code. */
-export function lockTableOptions(flags: Flags<NameOption>): LockTableOptions {
+export function lockTableOptions(flags: Flags<(typeof NAME_OPTIONS)[number]>): LockTableOptions {
   const given = NAME_OPTIONS.filter((name) => flags[name] !== undefined)
   return Object.fromEntries(given.map((name) => [name, flags[name]]))
 }

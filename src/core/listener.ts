@@ -135,8 +135,6 @@ export function parseListeners<Listener extends object>(listeners: readonly List
   return listeners
 }
 
-type Level = 'debug' | 'warn' | 'error'
-
 /**
  * Creates a listener that logs what an executor does: `listeners: [loggingListener(logger)]`. It logs each run, when it has ended,
  * and each skip at `debug`; failed extensions, failed releases and lost locks at `warn`; and errors that kept a task from running at
@@ -155,7 +153,7 @@ export function loggingListener(
       )
   }
   const logAt =
-    (level: Level, what: string) =>
+    (level: keyof typeof logger, what: string) =>
     ({ name, error }: LockEvent & Partial<LockFailureEvent>): void => {
       logger[level](`Lock '${name}' ${what}${error === undefined ? '' : `: ${messageOf(error)}`}`)
     }
