@@ -3,7 +3,6 @@
  *
  * @module shedlock-orm/web
  */
-export { lockPage } from './lock-page'
-export type { LockPage, LockPageOptions } from './lock-page'
+export { lockPage, type LockPage, type LockPageOptions } from './lock-page'
 export { nodeHandler } from './node-handler'
 export type { Permission } from './authorization'
