@@ -1,5 +1,5 @@
 import { aDuration, aLease, isTemporal } from './duration'
-import { configurationError, optionOf } from './errors'
+import { configurationError, optionOf, printable } from './errors'
 import type { LockEvent } from './listener'
 import type { CheckedLockConfiguration, Duration, LockConfiguration, Skip } from './lock'
 import {
@@ -10,7 +10,6 @@ import {
   type ParsedOptions,
   type OptionParsers,
 } from './options'
-import { printable } from './printable'
 import { parseSlot, RETRY_STEPS } from './slots'
 
 /** A checked lock configuration, and how to acquire the lock. Durations are in milliseconds. */

@@ -16,7 +16,7 @@ import {
 } from '../../src/sql/owner'
 import type * as owners from '../../src/sql/owner'
 import { lockRecords } from '../../src/sql/records'
-import { printable } from '../../src/core/printable'
+import { printable } from '../../src/core/errors'
 
 const NOW = new Date('2026-11-22T12:00:00.000Z')
 const outcomes = ['succeeded', 'failed', 'unlocked'] as const
