@@ -1,5 +1,5 @@
 import { aDuration, aLease, isTemporal } from './duration'
-import { configurationError, optionOf, printable } from './errors'
+import { configurationError, INVISIBLE, optionOf, printable } from './errors'
 import type { LockEvent } from './listener'
 import type { CheckedLockConfiguration, Duration, LockConfiguration, Skip } from './lock'
 import {
@@ -203,8 +203,7 @@ export function parseLockName(name: unknown): string {
       name,
     )
   }
-  // Two different names could look the same.
-  if (printable(name) !== name) {
+  if (name.search(INVISIBLE) >= 0) {
     throw configurationError(
       `Lock name "${printable(name)}" contains invisible characters, control characters or lone surrogates – use plain text.`,
       name,
