@@ -54,6 +54,8 @@ export class LockRow implements Acquisition {
   #acquired = 0
   /** How many writes in a row have changed nothing, although the row was this acquisition's. */
   readonly #writes = { withoutEffect: 0 }
+  /** Whether a release has found the row, even if its answer came late. */
+  #isReleased = false
   /** Whether `locked_at` is a slot, which can be acquired again if the task never started. */
   #hasSlot = false
 
@@ -150,7 +152,7 @@ export class LockRow implements Acquisition {
     const thrown = why === undefined ? undefined : describeFailure(why, this.recordMessages)
     const error = thrown ?? (this.lease.remaining() > 0 ? undefined : LOST)
     const release = async (attempt: Attempt): Promise<number> => {
-      if (outcome === 'unused') return this.#checked(attempt, await this.#release(attempt))
+      if (outcome === 'unused') return this.#release(attempt)
       const keepFor = Math.ceil(this.#atLeast.remaining())
       // A release that keeps nothing ends the lease by the holder's clock, if the session has another one.
       if (keepFor > 0) await this.#examine(attempt)
@@ -158,7 +160,7 @@ export class LockRow implements Acquisition {
       const isKeptFor = keepFor && Math.min(keepFor, this.lease.remaining() + CLOCK_STEP)
       const heldFor = isKeptFor + time.now() - ended
       const run = { outcome, ranFor: ended - this.#acquired, keepFor, heldFor, error }
-      return this.#checked(attempt, await this.#release(attempt, run))
+      return this.#release(attempt, run)
     }
     try {
       const isRepeatable = () => true
@@ -210,7 +212,7 @@ export class LockRow implements Acquisition {
       }
       throw new LostRace()
     }
-    const release = async (late: Attempt) => this.#checked(late, await this.#release(late))
+    const release = (late: Attempt) => this.#release(late)
     // Reads are repeated. But there is at most one write without an answer for each acquisition, because a second one could arrive
     // after the release, and acquire the row again.
     const isRepeatable = (): boolean =>
@@ -239,12 +241,13 @@ export class LockRow implements Acquisition {
   }
 
   /**
-   * Sends the release once.
+   * Sends the release once, unless an earlier one was answered late.
    *
    * @param run how the run ended; `undefined`: nothing ran, and the slot may be acquired again
    * @returns how many rows the release changed
    */
-  #release(attempt: Attempt, run?: EndedRun): Promise<number> {
+  async #release(attempt: Attempt, run?: EndedRun): Promise<number> {
+    if (this.#isReleased) return 1
     const { release, releaseSlot, releaseUnused } = this.table.statements
     const { name, owner } = this
     const statement = !this.#hasSlot ? release : run ? releaseSlot : releaseUnused
@@ -253,7 +256,10 @@ export class LockRow implements Acquisition {
     // `lockAtLeastFor` began a little later than the lease, so it may outlast it.
     const unexpired = keepFor > 0 ? Math.max(left - keepFor, 0) : left
     const unlockedBy = endedOwner(owner, run)
-    return attempt.changes(statement, { name, lockedBy: owner, unlockedBy, keepFor, unexpired })
+    const values = { name, lockedBy: owner, unlockedBy, keepFor, unexpired }
+    const changed = await this.#checked(attempt, await attempt.changes(statement, values))
+    if (changed > 0) this.#isReleased = true
+    return changed
   }
 
   /** Leaves the row to be released in the background. @param longest how long the row may be held */

@@ -1,4 +1,5 @@
 import { expect, it, jest } from '@jest/globals'
+import { sleep } from '../../src/core/internal'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { dialects, DriverError, type LockRecord, SqlLockProvider } from '../../src/sql/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
@@ -250,6 +251,20 @@ it.each(['acquired it', 'found it held'])(
     expect(await world.held()).toEqual(isHeld ? ['aborted'] : [])
   },
 )
+
+it('a provider uses a late answer to a release: with writes slower than its time limit, it ends', async () => {
+  const lock = await world.provider.lock(job())
+  world.network.fault = async (send, isWrite) => {
+    if (isWrite) await sleep(LIMIT + SECOND)
+    return send()
+  }
+  await expectFailure(lock?.unlock(), TIMED_OUT)
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  expect(await world.held()).toEqual([])
+  world.network.sent.length = 0
+  await jest.advanceTimersByTimeAsync(HOUR)
+  expect(world.network.sent).toEqual([])
+})
 
 it('a provider releases a lock after an outage for as long as an extension without an answer may last', async () => {
   const lock = await world.provider.lock({ name: 'extended', lockAtMostFor: MINUTE })
