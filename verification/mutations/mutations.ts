@@ -274,7 +274,7 @@ export const mutations: readonly Mutation[] = [
     rule: 14,
     breaks: 'a slot whose task did not run is not released with its lock',
     file: 'src/sql/lock-row.ts',
-    find: "if (outcome === 'unused') return this.#checked(attempt, await this.#release(attempt))",
+    find: "if (outcome === 'unused') return this.#release(attempt)",
     replace: '',
     tests: ['test/sql/slot.test.ts'],
     simulated: true,
