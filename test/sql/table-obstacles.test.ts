@@ -92,7 +92,7 @@ describeBackends(availableBackends('postgres'))('a trigger before each statement
 
   it.each(['insert', 'update'])('is an error if it writes at an %s, and locks say so', async (event) => {
     const { dataSource } = await openDatabase(backend, migrated())
-    const provider = typeOrmLockProvider(dataSource, { timeLimit: '500ms' })
+    const provider = typeOrmLockProvider(dataSource, { timeLimit: '2s' })
     const job = { name: 'job', lockAtMostFor: '1m' }
     await dataSource.query('create table audit (at timestamp)')
     await (await provider.lock(job))?.unlock()
