@@ -178,8 +178,11 @@ export class HeldLock implements Lock {
     this.#endWith({ code: 'NOT_LOCKED', why: 'it was released' })
     await this.#inTurn(async () => {
       if (this.#isReleased) return
-      await this.#acquisition.unlock(end[0], end[1])
+      const wasOurs = await this.#acquisition.unlock(end[0], end[1])
       this.#isReleased = true
+      if (wasOurs !== false || this.#end?.code === 'LOCK_LOST') return
+      const why = 'it was released by hand, or its row has changed'
+      this.#tellLost(this.#createError({ code: 'LOCK_LOST', why }), 'use keepAlive, which finds that')
     })
   }
 
@@ -240,17 +243,22 @@ export class HeldLock implements Lock {
   }
 
   #lose(why: string): void {
-    if (this.#end) return
-    const end = this.#endWith({ code: 'LOCK_LOST', why })
+    if (!this.#end)
+      this.#tellLost(
+        this.#errorOf(this.#endWith({ code: 'LOCK_LOST', why })),
+        'choose a longer lockAtMostFor',
+      )
+  }
+
+  #tellLost(error: LockError, advice: string): void {
     if (!this.#report) return
-    const error = this.#errorOf(end)
     this.#notify('onLockLost', { error })
     if (hasListeners(this.#report.listeners, 'onLockLost')) return
     // Without a warning, the task would end as if it had kept its lock.
     warn(
       new LockError(
         error.code,
-        `${error.message} The task outlived its lock, so another instance may run it at the same time – choose a longer lockAtMostFor, and let the task stop when its signal aborts.`,
+        `${error.message} The task outlived its lock, so another instance may run it at the same time – ${advice}, and let the task stop when its signal aborts.`,
         { lockName: this.name },
       ),
     )
@@ -267,10 +275,14 @@ export class HeldLock implements Lock {
     return end
   }
 
-  #errorOf({ code, why }: End): LockError {
-    return (this.#error ??= new LockError(code, `Lock '${this.name}' can no longer be trusted: ${why}.`, {
+  #errorOf(end: End): LockError {
+    return (this.#error ??= this.#createError(end))
+  }
+
+  #createError({ code, why }: End): LockError {
+    return new LockError(code, `Lock '${this.name}' can no longer be trusted: ${why}.`, {
       lockName: this.name,
-    }))
+    })
   }
 
   #throwUnlessHeld(whyOver?: string): void {

@@ -254,8 +254,9 @@ export interface Acquisition {
    *
    * @param outcome how the run ended; `unused`: nothing ran, so release the lock at once, and let its slot be acquired again
    * @param error why it failed, for storages that record it
+   * @returns `false` if the lock certainly belonged to this holder no more, although its lease was not over
    */
-  unlock(outcome: 'succeeded' | 'failed' | 'unused' | undefined, error?: unknown): Promise<void>
+  unlock(outcome: 'succeeded' | 'failed' | 'unused' | undefined, error?: unknown): Promise<unknown>
 }
 
 const REASONS: Readonly<Record<Skip['reason'], string>> = {

@@ -56,6 +56,8 @@ export class LockRow implements Acquisition {
   readonly #writes = { withoutEffect: 0 }
   /** Whether a release has found the row, even if its answer came late. */
   #isReleased = false
+  /** How many releases were sent. */
+  #releases = 0
   /** Whether `locked_at` is a slot, which can be acquired again if the task never started. */
   #hasSlot = false
 
@@ -142,11 +144,11 @@ export class LockRow implements Acquisition {
     return changed
   }
 
-  /** Releases the row. If that fails, the release goes on in the background. */
+  /** Releases the row. If that fails, the release goes on in the background. @returns see `Acquisition` */
   async unlock(
     outcome: Parameters<Acquisition['unlock']>[0] | 'unlocked' = 'unlocked',
     why?: unknown,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { name, table } = this
     const ended = time.now()
     const thrown = why === undefined ? undefined : describeFailure(why, this.recordMessages)
@@ -164,7 +166,13 @@ export class LockRow implements Acquisition {
     }
     try {
       const isRepeatable = () => true
-      await table.call({ lockName: name, precedence: 'release', isRepeatable, attempt: release })
+      const changed = await table.call({
+        lockName: name,
+        precedence: 'release',
+        isRepeatable,
+        attempt: release,
+      })
+      return changed > 0 || this.#releases > 1 || this.lease.remaining() === 0
     } catch (error) {
       this.#owe(this.#longest, release)
       throw error
@@ -248,6 +256,7 @@ export class LockRow implements Acquisition {
    */
   async #release(attempt: Attempt, run?: EndedRun): Promise<number> {
     if (this.#isReleased) return 1
+    this.#releases++
     const { release, releaseSlot, releaseUnused } = this.table.statements
     const { name, owner } = this
     const statement = !this.#hasSlot ? release : run ? releaseSlot : releaseUnused

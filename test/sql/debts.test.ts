@@ -69,6 +69,17 @@ it('a provider sends a release whose answer was lost once more', async () => {
   expect(world.network.sent).toHaveLength(1)
 })
 
+it('a release that may have been executed before does not say that the lock was lost', async () => {
+  const lost = jest.fn()
+  const executor = new LockingTaskExecutor(world.provider, { listeners: [{ onLockLost: lost }] })
+  await settle(
+    executor.executeWithLock(job(), () => (world.network.next = 'answer lost')),
+    SECOND,
+  )
+  expect(world.network.sent).toHaveLength(3)
+  expect(lost).not.toHaveBeenCalled()
+})
+
 it('a provider records that a run ended before its lease, also if its release comes later', async () => {
   const lock = await world.provider.lock({ ...job(), lockAtMostFor: SECOND })
   world.network.fault = 'no connection'

@@ -1,13 +1,16 @@
 import type { DataSource } from 'typeorm'
-import { beforeEach, expect, it } from '@jest/globals'
+import { beforeEach, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { executeOnce } from '../../src/core/execute-once'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import type { LockRecord } from '../../src/sql/internal'
 import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { itIf, itOn } from '../it-if'
+import { lockError } from '../lock-error'
 import { read } from '../project'
 import { Log } from '../typeorm/log'
 import { JAVA_TABLES } from './table-faults'
@@ -112,6 +115,22 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
     await provider.lock({ name: 'died', lockAtMostFor: '1h' })
     await dataSource.query(`update shedlock set lock_until = locked_at where name <> 'running'`)
     expect(await found(lost)).toEqual(['died', 'lost'])
+  })
+
+  it('a run whose lock somebody else released hears of it at its end', async () => {
+    await provider.table.create()
+    const lost = jest.fn()
+    const executor = new LockingTaskExecutor(provider, { listeners: [{ onLockLost: lost }] })
+    const run = async (name: string, during?: (seen: LockRecord) => Promise<unknown>): Promise<unknown> =>
+      executor.executeWithLock({ name, lockAtMostFor: '1h' }, async () => {
+        const seen = await provider.table.find(name)
+        if (seen) await during?.(seen)
+      })
+    await run('undisturbed')
+    expect(lost).not.toHaveBeenCalled()
+    await run('released', (seen) => provider.table.release(seen))
+    const gone = lockError('LOCK_LOST', /released by hand, or its row has changed/)
+    expect(lost.mock.calls).toEqual([[expect.objectContaining({ name: 'released', error: gone })]])
   })
 
   it('reads the whole table only for all locks, and one lock after another to see whether they are overdue', async () => {

@@ -120,9 +120,12 @@ export class Instance extends LockProvider {
         )
       if (handle.isUsed) this.witness.releases(handle)
       handle.isOver = true
-      await unlock(outcome)
+      const wasOurs = await unlock(outcome)
+      if (!wasOurs)
+        world.fail('only a lost lock is told', `${this.process.name} found ${name} released by somebody else`)
       if (handle.isUsed)
         this.witness.record(this.process, { type: 'unlocked', at: world.now, run: handle.owner })
+      return wasOurs
     }
     world.at(1, this.process, 'other', () => {
       if (!handle.isUsed && !handle.isOver)
