@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { LockTableOptions } from '../sql/internal'
 import { dialectOfDataSource, typeOrmLockProvider, type DataSourceLike } from '../typeorm/internal'
@@ -117,7 +118,15 @@ function throughOf({ type, ssl, extra }: DataSource['options']): string {
   return `TypeORM's ${type}${isKnown ? `, ${describeTls(ssl ?? extra?.ssl)}` : ''}`
 }
 
+/** Finds a call that connects when the file is loaded. */
+export const INITIALIZES = /^(?:await |void )?[\w.]+\s*\.initialize\(/m
+
 async function load(file: string): Promise<DataSource> {
+  // Before anything could switch off its migrations.
+  if (existsSync(file) && INITIALIZES.test(readFileSync(file, 'utf8')))
+    throw wrongUsage(
+      `${file} calls initialize() when it is loaded, which may run migrations – export the DataSource from a file that does not.`,
+    )
   const exported = await loadFile(file)
   const { default: main } = exported as { default?: object }
   const values: unknown[] = [

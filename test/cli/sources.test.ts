@@ -161,6 +161,11 @@ it.each<[string, Refused, RegExp]>([
     /cannot be loaded: no way\n$/,
   ],
   [
+    'a DataSource that connects when it is loaded',
+    { files: { 'data-source.js': 'source\n  .initialize()' }, args: ['-d', 'data-source.js'] },
+    /calls initialize\(\) when it is loaded, which may run migrations – export/,
+  ],
+  [
     'a DataSource in TypeScript whose loader failed',
     { files: { 'data-source.ts': ENUM, 'ts-node.cjs': loader(NOT_COMPILED) }, args: DATA_SOURCE },
     /cannot be loaded: Unable to compile TypeScript: data-source\.ts\(1,1\)\n$/,
