@@ -38,7 +38,7 @@ const OTHER_COMPILERS = /ts-node|tsx|swc|esbuild|jiti|ts-patch/
  * Names the modules that let Node.js load a file in TypeScript: those of ts-node, if the project has it, because it knows the metadata
  * of decorators; for an ES module, tsx.
  */
-export function compilersFor(project: Project, path: string): readonly string[] {
+function compilersFor(project: Project, path: string): readonly string[] {
   if (!/\.[cm]?ts$/.test(path)) return []
   if (!project.has('ts-node') || !isCommonJs(path)) return ['tsx']
   return ['ts-node', 'tsconfig-paths'].filter((name) => project.has(name)).map((name) => `${name}/register`)

@@ -36,9 +36,9 @@ export async function prismaProject(project: Project) {
     (at) => project.exists(at) && readdirSync(join(root, at)).some((name) => CONFIG.test(join(at, name))),
   )
   // Prisma needs its path, but a package of the workspace may find its own.
-  const passed = project.inScripts(/\bprisma\b.*\s--config[ =](\S+)/)
+  const [passed] = project.scripts(/\bprisma\b.*\s--config[ =](\S+)/)
   const deeper = project.sources().filter((path) => /\/prisma\.config\.[cm]?[jt]s$/.test(path))
-  const elsewhere = hasConfig ? '' : passed || (deeper.length === 1 ? (deeper[0] ?? '') : '')
+  const elsewhere = hasConfig ? '' : (passed?.found ?? (deeper.length === 1 ? (deeper[0] ?? '') : ''))
   const { file, config, variable }: Loaded =
     hasConfig || elsewhere ? await loadConfig(project, elsewhere) : { config: {} }
   const named = config.schema ?? manifest.prisma?.schema

@@ -111,11 +111,11 @@ export class Project {
     return workspace?.files(...extensions).map((file) => this.short(join(workspace.root, file))) ?? []
   }
 
-  /** JavaScript and TypeScript, without declarations and tests. */
-  sources(): readonly string[] {
-    return this.files('.ts', '.mts', '.cts', '.js', '.mjs', '.cjs').filter(
-      (file) => !/\.(d|spec|test)\.\w+$/.test(file),
-    )
+  /** JavaScript and TypeScript, without declarations and tests; only those that contain what an expression matches. */
+  sources(having?: RegExp): readonly string[] {
+    const files = this.files('.ts', '.mts', '.cts', '.js', '.mjs', '.cjs')
+    const sources = files.filter((file) => !/\.(d|spec|test)\.\w+$/.test(file))
+    return having ? sources.filter((file) => having.test(this.read(file))) : sources
   }
 
   /** Whether it is written in TypeScript, not only its settings; without sources, whether it has the compiler. */
@@ -131,18 +131,17 @@ export class Project {
     return text
   }
 
-  /** What the first group of an expression matches in the scripts of package.json; empty without a match. */
-  inScripts(expression: RegExp): string {
-    const { scripts = {} } = this.manifest
-    return expression.exec(Object.values(scripts).join('\n'))?.[1] ?? ''
-  }
-
-  /** Runs the first script that is right and does nothing else, unless it is for tests; empty without one. */
-  scriptOf(isRight: (text: string) => boolean): string {
-    const others = /[&|;]|\b(test|e2e|ci)\b/
-    const scripts = Object.entries(this.manifest.scripts ?? {})
-    const [name] = scripts.find(([name, text]) => isRight(text) && !others.test(`${name} ${text}`)) ?? []
-    return name === undefined ? '' : `${this.#manager()} run ${name}`
+  /**
+   * The scripts of package.json that an expression matches: the text, what the first group matches, and the command that runs it,
+   * unless it is for tests or does something else too.
+   */
+  scripts(expression: RegExp): readonly { text: string; found: string; command: string | undefined }[] {
+    return Object.entries(this.manifest.scripts ?? {}).flatMap(([name, text]) => {
+      const found = expression.exec(text)
+      const isPlain = !/[&|;]|\b(test|e2e|ci)\b/.test(`${name} ${text}`)
+      const command = isPlain ? `${this.#manager()} run ${name}` : undefined
+      return found ? [{ text, found: found[1] ?? '', command }] : []
+    })
   }
 
   /** Whether git leaves the file alone, as it does with what is generated. */
@@ -182,14 +181,14 @@ export class Project {
   }
 
   /** The command that adds those of these packages that no package.json names; empty if there are none. */
-  adds(packages: readonly string[], option = ''): string {
+  adds(...packages: readonly string[]): string {
     const missing = packages.filter((name) => !this.has(name.split('@')[0] ?? ''))
     const manager = this.#manager()
     // Without a flag, pnpm and the first Yarn do not add to the root of a workspace.
     const isFirst = this.manifest.workspaces !== undefined && this.read('yarn.lock').includes('lockfile v1')
     const flag = this.exists('pnpm-workspace.yaml') ? ' -w' : isFirst ? ' -W' : ''
     const command = manager === 'npm' ? 'npm install' : `${manager} add${flag}`
-    return missing.length === 0 ? '' : `${command}${option} ${missing.join(' ')}`
+    return missing.length === 0 ? '' : `${command} ${missing.join(' ')}`
   }
 
   /** Formats text with its Prettier, if it has one. */
@@ -257,14 +256,10 @@ function isWorkspace(folder: string): boolean {
   return manifestIn(folder)?.workspaces !== undefined || ['pnpm-workspace.yaml', 'nx.json'].some(shows)
 }
 
-function manifestIn(folder: string): Manifest | undefined {
-  return jsonIn(join(folder, 'package.json')) as Manifest | undefined
-}
-
 /** @returns `undefined` without the file, or with one that cannot be read, such as a template */
-export function jsonIn(path: string): unknown {
+function manifestIn(folder: string): Manifest | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'))
+    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
   } catch {
     return undefined
   }

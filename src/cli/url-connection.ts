@@ -8,9 +8,8 @@ import { postgresDriver } from './drivers/postgres-driver'
 import { sqliteDriver } from './drivers/sqlite-driver'
 import { CommandError, hideUrl, notConnected, wrongUsage } from './command-error'
 import { oneLine } from './output'
-import type { Project } from './project'
 
-/** Maps the scheme of a URL, and each provider of Prisma, to its database. */
+/** Maps the scheme of a URL to its database. */
 const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver }>> = {
   postgres: { dialect: 'postgres', driver: postgresDriver },
   postgresql: { dialect: 'postgres', driver: postgresDriver },
@@ -22,13 +21,6 @@ const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver
   libsql: { dialect: 'sqlite', driver: libsqlDriver },
   sqlserver: { dialect: 'mssql', driver: mssqlDriver },
   mssql: { dialect: 'mssql', driver: mssqlDriver },
-}
-
-/** The package to install for a database; `undefined` if the project has one, or names one that is yet to be installed. */
-export function missingDriver(project: Project, scheme: string): string | undefined {
-  const { packages = [], via = [] } = SCHEMES[scheme]?.driver ?? {}
-  const isNamed = [...packages, ...via].some((name) => project.has(name))
-  return isNamed || project.find(packages, via) ? undefined : packages[0]
 }
 
 /** Connects with a driver of the user's project. */

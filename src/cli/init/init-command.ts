@@ -1,8 +1,6 @@
-import { join } from 'node:path'
 import { Argument, type Command } from 'commander'
 import { wrongUsage } from '../command-error'
 import { usualFileWith } from '../environment'
-import { compilersFor } from '../module-file'
 import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags } from '../options'
 import { nameFlags, print, warn } from '../output'
 import { Project } from '../project'
@@ -10,7 +8,7 @@ import { writeText } from '../write-text'
 import type { Plan, Step, Task, Write } from './plan'
 import { prisma8Plan, prismaPlan } from './prisma-plan'
 import { typeOrmPlan } from './typeorm-plan'
-import { hasJobs, QUEUES, schedulersOf, usage } from './usage'
+import { schedulersOf, usage } from './usage'
 
 const OPTIONS = ['dryRun', 'migrations', ...NAME_OPTIONS] as const
 type InitFlags = Flags<(typeof OPTIONS)[number]>
@@ -42,7 +40,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   // The schema, the client and the jobs may be in several packages of a workspace.
   const members = project.members()
   const plan = await ormOf(project, members, orm).plan(task)
-  const [member = project, ...more] = members.filter(hasJobs)
+  const [member = project, ...more] = members.filter((each) => schedulersOf(each).length > 0)
   const [scheduler, [what, code], ...needs] = usage({ ...task, project: member }, plan)
   const folder = project.short(member.root)
   const where = folder === '.' ? '' : `, in ${folder}`
@@ -61,20 +59,14 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
     warn(`${file} may be generated, because git ignores it or it says so: then its source needs the same`)
   for (const file of plan.others ?? [])
     warn(`${file} is left as it is: name its migrations with --migrations if jobs use its database`)
-  if (more.length > 0)
-    warn(
-      `there may be jobs in ${more.map((each) => `${project.short(each.root)} (${schedulersOf(each).join(', ')})`).join(', ')}, too`,
-    )
-  const queues = QUEUES.filter((name) => members.some((each) => each.declares(name)))
-  if (queues.length > 0) warn(`repeated jobs of ${queues.join(' and ')} run once without a lock`)
-  const add = member.adds(['shedlock-orm', ...needs])
+  const shown = more.map((each) => `${project.short(each.root)} (${schedulersOf(each).join(', ')})`)
+  if (shown.length > 0) warn(`there may be jobs in ${shown.join(', ')}, too`)
+  const add = member.adds('shedlock-orm', ...needs)
   // The command runs here, too.
-  const adds = where === '' ? [add] : [project.adds(['shedlock-orm']), add && `(cd ${folder} && ${add})`]
+  const adds = where === '' ? [add] : [project.adds('shedlock-orm'), add && `(cd ${folder} && ${add})`]
   const install = adds.filter(Boolean).join('\n')
-  const at =
-    !hasJobs(member) && members.length > 1
-      ? '; if it is in another package, install shedlock-orm there'
-      : where
+  const isUnknown = members.length > 1 && schedulersOf(member).length === 0
+  const at = isUnknown ? '; if it is in another package, install shedlock-orm there' : where
   const steps: readonly Step[] = [
     ...(install === '' ? [] : [['Install:', install] as const]),
     ...plan.steps,
@@ -90,28 +82,28 @@ const GENERATED = /^([ \t\r]*(\/\/.*)?\n)*[ \t]*\/\/.*\b(generated (by|from)|do 
 
 function ormOf(project: Project, members: readonly Project[], wanted: string | undefined) {
   const having = (has: (name: string) => boolean) => ORMS.filter(({ packages }) => packages.some(has))
-  const own = having((name) => project.declares(name))
   const isPrismas = ({ name }: { name: string }): boolean =>
     name === 'prisma' && project.exists('prisma/schema.prisma')
-  const choices = [own, having((name) => project.has(name)), ORMS.filter(isPrismas)]
+  const choices = [
+    having((name) => project.declares(name)),
+    having((name) => project.has(name)),
+    ORMS.filter(isPrismas),
+  ]
   const found = choices.find((each) => each.length > 0) ?? []
   // Prisma 8 needs the package prisma too.
   const is8 = found.some(({ name }) => name === 'prisma-8')
   const known = found.filter(({ name }) => name !== 'prisma' || !is8)
   const [orm, ...others] = wanted === undefined ? known : ORMS.filter(({ name }) => name === wanted)
   if (!orm) {
-    const packages = ORMS.flatMap((each) => each.packages)
-    const withOrm = members.filter((member) => packages.some((name) => member.declares(name)))
-    const isUsed = ({ manifest }: Project): boolean => project.declares(manifest.name ?? '')
-    // Others only name it.
-    const likely = [withOrm.filter(usesDatabase), withOrm].flatMap((all) => [all.filter(isUsed), all])
-    const best = likely.find((each) => each.length > 0) ?? []
-    const elsewhere = best.map(({ root }) => project.short(root)).join(', ')
+    const withOrm = members.filter((member) =>
+      ORMS.some(({ packages }) => packages.some((name) => member.declares(name))),
+    )
+    const elsewhere = withOrm.map(({ root }) => project.short(root)).join(', ')
     const why = `The package.json of ${project.root} names neither typeorm nor @prisma/client`
     throw wrongUsage(
       elsewhere === ''
         ? `${why} – for other clients, print the table with \`npx shedlock-orm sql <database>\`.`
-        : `${why}, but there is an ORM in ${elsewhere}: run the command there.`,
+        : `${why}, but there is an ORM in ${elsewhere}: run the command where the migrations or the schema are.`,
     )
   }
   if (others.length > 0)
@@ -121,11 +113,6 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
   return orm
 }
 
-function usesDatabase(member: Project): boolean {
-  const opens = /\bnew (\w+\.)?DataSource\(|\bTypeOrmModule\.forRoot/
-  return member.files('.prisma').length > 0 || member.sources().some((file) => opens.test(member.read(file)))
-}
-
 function perform({ file, text, appends }: Write, isDry = false): void {
   const [verb, done] = appends ? ['add to', `added the model to ${file}`] : ['write', `wrote ${file}`]
   if (isDry) print(`Would ${verb} ${file}:\n\n${indented(text.trim(), 2)}\n\n`)
@@ -133,24 +120,16 @@ function perform({ file, text, appends }: Write, isDry = false): void {
   if (!isDry) warn(done)
 }
 
-function check({ project, names }: Task, plan: Plan): Step {
-  const { dataSource = '', dataSources = [], missingDriver, variable = 'DATABASE_URL' } = plan
-  const ofScript = project.inScripts(/(?:--env-file|\bdotenv -e|\benv-cmd -f)[ =](\S+).*\btypeorm\b/)
-  const file = (dataSource && ofScript) || usualFileWith(project, variable)
-  const compilers = compilersFor(project, join(project.root, dataSource)).filter((name) => name === 'tsx')
-  const install = project.adds(missingDriver === undefined ? compilers : [missingDriver], ' -D')
-  const tsconfig = dataSource && project.inScripts(/ts-node.* (?:-P|--project)[ =](\S+)/)
-  const set = dataSource === '' && variable !== '' && file === undefined ? `, with ${variable} set` : ''
-  const built = dataSource === '' || project.exists(dataSource) ? '' : ', after a build'
-  const others = dataSources.slice(1).join(' or ')
-  const other = others && `; if that is not the database of the jobs, with ${others}`
-  const through = missingDriver && ", through a driver, because the command cannot use Prisma's engine"
-  const paths = dataSource.endsWith('js') && project.inScripts(/(-r tsconfig-paths\/register) .*typeorm/)
-  const options = paths ? `NODE_OPTIONS='${paths}' ` : ''
-  const doctor = `${options}${tsconfig && `TS_NODE_PROJECT=${tsconfig} `}npx shedlock-orm doctor${dataSource && ` -d ${dataSource}`}`
+function check({ project, names }: Task, { dataSources = [], variable = 'DATABASE_URL' }: Plan): Step {
+  const [dataSource, ...others] = dataSources
+  const file = usualFileWith(project, variable)
+  const built = dataSource === undefined || project.exists(dataSource) ? '' : ', after a build'
+  const other =
+    others.length === 0 ? '' : `; if that is not the database of the jobs, with ${others.join(' or ')}`
+  const options = `${dataSource ? ` -d ${dataSource}` : ''}${file ? ` --env ${file}` : ''}${nameFlags(names)}`
   return [
-    `Check the table and the connection${set}${built}${other}${through ?? ''}:`,
-    `${install && `${install}\n`}${doctor}${file === undefined ? '' : ` --env ${file}`}${nameFlags(names)}`,
+    `Check the table and the connection${built}${other} (docs/cli.md#connection):`,
+    `npx shedlock-orm doctor${options}`,
   ]
 }
 

@@ -30,24 +30,11 @@ export interface Plan {
   readonly others?: readonly string[]
   readonly steps: readonly Step[]
   readonly provider: readonly [name: string, entry: string]
-  /** The lines with an adapter `own` for the locks, if that of the client hides its settings. */
-  readonly adapter?: string
-  /** What the app calls its client; the file that exports it, if it is known, and what an import of it names; how it is closed if it has to be. */
-  readonly client: {
-    readonly name: string
-    readonly file?: string
-    readonly imported?: string
-    readonly close?: string
-  }
-  /** Whether the module of Nest finds several, so that one has to be injected. */
-  readonly isOneOfSeveral?: boolean
-  /** The file that the command line can load to find the database. */
-  readonly dataSource?: string | undefined
-  /** All such files that scripts name. */
+  /** What the app calls its client; the file that exports it, if it is known, and what an import of it names. */
+  readonly client: { readonly name: string; readonly file?: string; readonly imported?: string }
+  /** The files that the command line can load to find the database, the likeliest first. */
   readonly dataSources?: readonly string[]
-  /** A driver for the command line, which Prisma's own engine is not; absent if the project has one. */
-  readonly missingDriver?: string | undefined
-  /** The variable that names the database; empty if none does. */
+  /** The variable that names the database. */
   readonly variable?: string | undefined
 }
 

@@ -3,11 +3,9 @@ import { prismaMigration, prismaModel, type PrismaProvider } from '../../prisma/
 import { prismaContract } from '../../prisma-8/internal'
 import type { LockTableOptions } from '../../sql/internal'
 import { wrongUsage } from '../command-error'
-import { usualFileWith } from '../environment'
 import { nameFlags } from '../output'
 import { createsTable, hasModel, migrationsIn, prismaProject, type PrismaSchema } from '../prisma-project'
 import type { Project } from '../project'
-import { missingDriver } from '../url-connection'
 import type { Plan, Step, Task, Write } from './plan'
 
 /** A schema that gets the table. */
@@ -23,7 +21,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     models === main?.models && models !== '' && provider !== ''
   const schemas = all.filter(wanted.length > 0 ? isWanted : (each) => each === main || isVariant(each))
   // Without a folder of migrations, an app with models pushes them, unless it names the folder. Schemas may share theirs.
-  const pulls = project.inScripts(PULL) !== ''
+  const pulls = project.scripts(/\bprisma db pull\b/).length > 0
   // Loose files are run by hand.
   const isPrismas = ({ migrations }: PrismaSchema): boolean =>
     migrationsIn(project, migrations).some(({ name, text }) => text !== '' || name === 'migration_lock.toml')
@@ -48,7 +46,6 @@ export async function prismaPlan(task: Task): Promise<Plan> {
   const isCovered = ({ provider }: PrismaSchema): boolean =>
     chosen.some((each) => each.migrates && each.provider === provider)
   const migrated = chosen.filter((schema) => schema.migrates || !isCovered(schema))
-  const missing = chosen.map(({ provider }) => missingDriver(project, provider))
   return {
     found: [
       `Prisma ${project.version('@prisma/client') || project.version('prisma')}`,
@@ -57,27 +54,20 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     writes: parts.flatMap(({ writes }) => writes),
     present: parts.flatMap(({ present }) => present),
     others: all.filter((schema) => !schemas.includes(schema)).map(({ path }) => project.short(path)),
-    steps: migrated.map((schema) => migrating(task, schema, flagOf(schema), migrated.length > 1)),
+    steps: [
+      ...migrated.map((schema) => migrating(task, schema, flagOf(schema), migrated.length > 1)),
+      ...(first.provider === 'mysql' && project.has('@prisma/adapter-mariadb') ? [OWN_ADAPTER] : []),
+    ],
     provider: ['prismaLockProvider', 'prisma'],
-    adapter: ownAdapter(project, first),
-    client: { name: 'prisma', close: 'prisma.$disconnect()' },
-    isOneOfSeveral: all.length > schemas.length,
-    missingDriver: missing.includes(undefined) ? undefined : missing[0],
+    client: { name: 'prisma' },
     variable: first.variable ?? (first.url?.startsWith('file:') ? '' : undefined),
   }
 }
 
-/** The adapter of MariaDB hides its settings, so the locks cannot open connections with them. */
-function ownAdapter(project: Project, { provider, variable = 'DATABASE_URL' }: PrismaSchema): string {
-  if (provider !== 'mysql' || !project.has('@prisma/adapter-mariadb')) return ''
-  return `import { PrismaMariaDb } from '@prisma/adapter-mariadb'
-
-// So that no lock waits for your queries; with the settings of yours (docs/prisma.md)
-const url = new URL(process.env['${variable}']!)
-url.searchParams.set('connectionLimit', '1')
-const own = new PrismaMariaDb(url.href)
-`
-}
+const OWN_ADAPTER: Step = [
+  'Give the lock provider an adapter of its own, because that of MariaDB hides its settings (docs/prisma.md#mysql-and-mariadb).',
+  '',
+]
 
 function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonly string[]): string {
   const shown = all
@@ -93,46 +83,32 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
     : `There is no Prisma schema here, but ${elsewhere.join(', ')} – run \`npx shedlock-orm init prisma\` where you run Prisma.`
 }
 
-/** With it, another tool makes the tables. */
-const PULL = /(\bprisma db pull\b)/
-
 function migrating({ project, names }: Task, schema: ChosenSchema, flag: string, isOneOfMany: boolean): Step {
-  const { provider, migrations, migrates, variable = 'DATABASE_URL', url } = schema
+  const { provider, migrations, migrates, files } = schema
   const path = project.short(schema.path)
   const where = isOneOfMany ? `, where you use ${path}` : ''
   // Prisma finds only a folder of this name beside a schema.
   if (flag.startsWith(' --schema') && basename(migrations) !== 'migrations')
     return [`Migrate as you run those in ${project.short(migrations)}, and generate the client.`, '']
-  const sql = `npx shedlock-orm sql ${provider}${nameFlags(names)}`
-  if (!migrates && project.inScripts(PULL))
-    return [`Create this table as the others that you pull${where}:`, sql]
-  const [what, command] = migrates
-    ? [`Migrate, and generate the client${where}`, 'migrate deploy']
-    : [
-        `There are no migrations of ${path}, so create this table as you do those of your other models (\`${sql}\` prints it). If you push them, the database may ignore the case of names`,
-        'db push',
-      ]
-  const isRemote = ['@prisma/adapter-libsql', '@prisma/adapter-d1'].some((name) => project.has(name))
-  const text = schema.files.map((file) => file.text).join('\n')
+  const text = files.map((file) => file.text).join('\n')
   const [, api] = /\bprovider\s*=\s*"([^"]*(?:graphql|trpc|crud|nestjs)[^"]*)"/.exec(text) ?? []
-  const note =
-    (isRemote ? ' (this reaches neither Turso nor D1: run the SQL there as that of the others)' : '') +
-    (api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`)
+  const note = api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`
+  if (!migrates)
+    return [
+      `There are no migrations of ${path}: create this table as those of your other models${where}, and generate the client${note}. \`prisma db push\` may make it ignore the case of names; this prints its SQL:`,
+      `npx shedlock-orm sql ${provider}${nameFlags(names)}`,
+    ]
   // That of another schema names its path.
   const isIts = (text: string): boolean =>
     text.includes(path) || (!flag.startsWith(' --schema') && !text.includes('--schema'))
-  const script = (does: string): string =>
-    project.scriptOf((text) => text.includes(`prisma ${does}`) && isIts(text))
-  const own = script(command)
-  const options = `${text.includes('typedSql') ? ' --sql' : ''}${flag}`
-  const generate = script('generate') || `npx prisma generate${options}`
-  // Prisma reads no other file by itself.
-  const isSet =
-    own !== '' ||
-    (url ?? '') !== '' ||
-    ['.env', 'prisma/.env'].includes(usualFileWith(project, variable) ?? '')
-  const set = isSet ? '' : `, with ${variable} set`
-  return [`${what}${note}${set}:`, `${own || `npx prisma ${command}${flag}`} && ${generate}`]
+  const commands = [
+    ['migrate deploy', ''],
+    ['generate', text.includes('typedSql') ? ' --sql' : ''],
+  ].map(([does = '', options = '']) => {
+    const own = project.scripts(new RegExp(`prisma ${does}`)).filter((script) => isIts(script.text))
+    return own.find(({ command }) => command)?.command ?? `npx prisma ${does}${options}${flag}`
+  })
+  return [`Migrate, and generate the client${where}${note}:`, commands.join(' && ')]
 }
 
 /** What one schema needs. */

@@ -1,6 +1,7 @@
 import { basename, dirname, extname, join } from 'node:path'
 import { DATABASE_TYPES, dialectOfDataSource } from '../../typeorm/internal'
 import { wrongUsage } from '../command-error'
+import { INITIALIZES } from '../data-source'
 import { nameFlags } from '../output'
 import { isCommonJs, Project } from '../project'
 import { literal, type Plan, type Step, type Task } from './plan'
@@ -11,8 +12,8 @@ const DATED = /^(\d{13})(([-_]).+?((?:[-.]migration)?\.[cm]?[jt]s))$/i
 export async function typeOrmPlan(task: Task): Promise<Plan> {
   const { project, names, wanted } = task
   const sources = project.sources()
-  const own = hasOwnRunner(project, sources) ? [] : foldersOf(project, sources)
-  const folders = wanted.length > 0 ? wanted.flatMap((each) => foldersAt(project, each)) : own
+  const folders =
+    wanted.length > 0 ? wanted.flatMap((each) => foldersAt(project, each)) : foldersOf(project, sources)
   const call = compact(`createShedLockMigration(${literal(names)})`)
   const present = sources.filter((file) => compact(project.read(file)).includes(call))
   // Elsewhere than in a migration, it is in the list of the DataSource. Which of several folders that stands for is unknown.
@@ -23,9 +24,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     throw wrongUsage(
       `There are migrations in ${missing.join(', ')} – name one for each database that needs the table with --migrations, which may be repeated, or the folder that contains them, for all.`,
     )
-  const isListed =
-    present.length > 0 || sources.some((file) => project.read(file).includes('shedLockEntity('))
-  const isNew = folders.length === 0 && !isListed
+  const isNew = [folders, present, project.sources(/\bshedLockEntity\(/)].every(({ length }) => length === 0)
   const inWorkspace = isNew ? foldersOf(project, project.filesOfWorkspace('.ts', '.js')) : []
   const elsewhere = inWorkspace.filter((folder) => folder.startsWith('../'))
   if (elsewhere.length > 0)
@@ -36,48 +35,31 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   const dates = sources.map((file) => Number(DATED.exec(basename(file))?.[1] ?? 0) + 1)
   const date = Math.max(Date.now(), ...dates)
   const written = await Promise.all(missing.map((folder, index) => migrationIn(task, folder, date + index)))
-  const made = sources.filter((file) => MADE.test(project.read(file)))
-  // A module of Nest makes one of its own, and does not use that of the command line.
-  const client = clientOf(project, project.has('@nestjs/typeorm') ? [] : made)
   return {
     found: [`TypeORM ${project.version('typeorm')}`],
     writes: written.map(({ write }) => write),
     present: folders.length < 2 ? present : present.filter((file) => folders.includes(dirname(file))),
     steps: [
-      ...(isNew ? withoutFolder(task, sources) : []),
+      ...(isNew ? [withoutFolder(task)] : []),
       ...written.flatMap(({ lists }) => lists),
-      ...(isNew && synchronizes(project, sources) ? [] : [running(project, sources)]),
+      running(project),
     ],
     provider: ['typeOrmLockProvider', 'typeorm'],
-    client: { ...client, close: `${client.name}.destroy()` },
-    isOneOfSeveral: sources.flatMap((file) => project.read(file).match(MODULE) ?? []).length > 1,
-    ...dataSourceOf(project, made),
+    client: clientOf(project),
+    dataSources: dataSourcesOf(project),
   }
 }
 
-/** Whether a DataSource makes its tables from the entities, always. */
-function synchronizes(project: Project, sources: readonly string[]): boolean {
-  return sources.some((file) => /\bsynchronize: true\b/.test(project.read(file)))
-}
-
-function running(project: Project, sources: readonly string[]): Step {
-  const own = project.scriptOf((text) => /\bmigrations?:run\b/.test(text))
-  const scripts = [project, project.workspace].map((each) => each?.inScripts(/(\bmigrations?:run\b)/))
-  const runs = /\brunMigrations\(|\bmigrationsRun: (?!false)/
-  const who = sources.some((file) => runs.test(project.read(file)))
+function running(project: Project): Step {
+  const script = /\bmigrations?:run\b/
+  const [command = ''] = project.scripts(script).flatMap((own) => own.command ?? [])
+  const isKnown = [project, project.workspace].some((each) => each?.scripts(script)[0])
+  const isOfApp = project.sources(/\brunMigrations\(|\bmigrationsRun: (?!false)/).length > 0
+  const who = isOfApp
     ? 'The app runs the migrations when it starts: let it do so before the other instances start, or on one of them'
-    : `${scripts.some(Boolean) ? '' : 'No source and no script of package.json was found that runs migrations. '}Run them when you deploy, before the instances start, or on one of them`
-  const end = own ? ':' : '.'
-  return [
-    `${who} (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity()${end}`,
-    own,
-  ]
-}
-
-/** Whether a module of Nest runs the migrations, which no DataSource lists, and so finds them by names of its own. */
-function hasOwnRunner(project: Project, sources: readonly string[]): boolean {
-  const hasModule = sources.some((file) => /\bmigrations?\.module\.\w+$/.test(file))
-  return hasModule && !sources.some((file) => /\bmigrations\s*:/.test(project.read(file)))
+    : `${isKnown ? '' : 'No source and no script of package.json was found that runs migrations: check that yours finds this one. '}Run them when you deploy, before the instances start, or on one of them`
+  const what = `${who} (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity()${command ? ':' : '.'}`
+  return [what, command]
 }
 
 /**
@@ -139,82 +121,63 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
   ${isJavaScript ? '' : 'override '}name = '${name}'${semicolon}
 }
 `
-  const lists = sample === undefined ? [] : listing(project, sample, file, byDefault ? name : `{ ${name} }`)
-  return { write: { file, text: await project.format(path, text) }, lists }
+  // Files that name the newest migration by its path.
+  const stem = `/${basename(sample ?? '', extname(sample ?? ''))}`
+  const lists = project.sources().filter((each) => sample && compact(project.read(each)).includes(stem))
+  const step: Step = [`Add ${file} to ${lists.join(' and ')}, as the others are.`, '']
+  return { write: { file, text: await project.format(path, text) }, lists: lists.length > 0 ? [step] : [] }
 }
 
-/** The line for each file that names the newest migration by its path. */
-function listing(project: Project, sample: string, added: string, imported: string): readonly Step[] {
-  const stem = (file: string): string => basename(file, extname(file))
-  return project.sources().flatMap((file) => {
-    const lines = project.read(file).split('\n')
-    const line = lines.find((each) => each.includes(`/${stem(sample)}`) && !/^\s*(\/\/|\*)/.test(each)) ?? ''
-    const [path] = /(['"])[^'"]*\1/.exec(line) ?? []
-    if (path === undefined) return []
-    const from = path.replace(stem(sample), () => stem(added))
-    const code = line.startsWith('export')
-      ? `export * from ${from}`
-      : `${line.includes('require(') ? `const ${imported} = require(${from})` : `import ${imported} from ${from}`}\n// at the end of the list: ${imported.replace(/[{} ]/g, '')}`
-    return [[`Add the migration to ${file}, as the others:`, code]]
-  })
-}
-
-function withoutFolder({ project, names }: Task, sources: readonly string[]): readonly Step[] {
-  const found = sources.flatMap((file) => [...project.read(file).matchAll(TYPE)].map(([, type]) => type))
+function withoutFolder({ project, names }: Task): Step {
+  const texts = project.sources().map((file) => project.read(file))
+  const found = texts.flatMap((text) => [...text.matchAll(TYPE)].map(([, type]) => type))
   const types = new Set(found)
   const [type] = types.size === 1 ? types : []
-  const dialect = type && dialectOfDataSource({ type })
-  // The entity needs it for a schema, and for names on MySQL.
-  const options = { ...names, dialect: dialect ?? '<database>' }
-  const entities = `const entities = [shedLockEntity(${literal(options)})]\n`
-  if (synchronizes(project, sources))
-    return [
-      [
-        'List the entity in the DataSource that has `synchronize: true`, also beside `autoLoadEntities` (docs/tables.md):',
-        `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\n${entities}`,
-      ],
-    ]
-  const what = `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect ?? '<database>'}${nameFlags(names)}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`
+  const dialect = (type && dialectOfDataSource({ type })) ?? '<database>'
+  const what = `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect}${nameFlags(names)}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`
+  // The entity needs the dialect for a schema, and for names on MySQL.
+  const options = { ...names, dialect }
   const code = `import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
 
 const migrations = [createShedLockMigration(${literal(names)})]
-${entities}`
-  return [[what, code]]
+const entities = [shedLockEntity(${literal(options)})]`
+  return [what, code]
 }
 
 const TYPE = new RegExp(`\\btype: ['"](${Object.keys(DATABASE_TYPES).join('|')})['"]`, 'g')
-
-const MODULE = /\bTypeOrmModule\.forRoot(Async)?\(/g
 
 /** A DataSource that a file makes when it is loaded, not in a function, and its name if it has one. */
 const MADE = /^(?=\w)(?!.*(?:=>|\bfunction\b))(?:.*\bconst (\w+)\b)?.*\bnew (?:\w+\.)?DataSource\(/m
 
 /** What the one file that exports a DataSource calls it. Only for the printed lines. */
-function clientOf(project: Project, made: readonly string[]): Omit<Plan['client'], 'close'> {
-  const found = made.flatMap((file) => {
+function clientOf(project: Project): Plan['client'] {
+  const found = project.sources(MADE).flatMap((file) => {
     const text = project.read(file)
     const [, name = 'dataSource'] = MADE.exec(text) ?? []
     const exports = (as: string): boolean => new RegExp(`^export (${as})`, 'm').test(text)
     if (exports(`default (new|${name})\\b`)) return [{ name, file, imported: name }]
     return exports(`const ${name}\\b|\\{[^}]*\\b${name}(,|\\s*\\})`) ? [{ name, file }] : []
   })
-  return found.length === 1 && found[0] ? found[0] : { name: 'dataSource' }
+  // A module of Nest makes one of its own, and does not use that of the command line.
+  const [only, ...others] = project.has('@nestjs/typeorm') ? [] : found
+  return only && others.length === 0 ? only : { name: 'dataSource' }
 }
 
-/** What would connect, and run migrations, or start the app when the file is loaded. */
-const STARTS = /^(?:await |void )?\w+\s*\.initialize\(|\.listen\(/m
+/** The files that scripts pass to TypeORM's command line, that of migrations first; without any, those that export a DataSource. */
+function dataSourcesOf(project: Project): readonly string[] {
+  const scripts = project.scripts(/\btypeorm\b.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b/)
+  const named = likelyFirst(scripts, ({ text }) => text.includes(':run')).map(({ found }) =>
+    project.short(join(project.root, found)),
+  )
+  const exports = (file: string): boolean => /^(export|(module\.)?exports)\b/m.test(project.read(file))
+  const isUsual = (file: string): boolean =>
+    /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i.test(file)
+  const files = named.length > 0 ? named : likelyFirst(project.sources(MADE).filter(exports), isUsual)
+  // One that the command line refuses, or that starts the app.
+  const starts = (text: string): boolean => INITIALIZES.test(text) || text.includes('.listen(')
+  return [...new Set(files)].filter((file) => !starts(project.read(file)))
+}
 
-/** The files that scripts pass to TypeORM's command line, that of migrations first; or the one that is called like one, or exports it. */
-function dataSourceOf(project: Project, made: readonly string[]): Pick<Plan, 'dataSource' | 'dataSources'> {
-  const starts = (file: string): boolean => STARTS.test(project.read(file))
-  const scripts = Object.values(project.manifest.scripts ?? {}).join('\n')
-  const lines = [...scripts.matchAll(/.*typeorm.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b.*/g)]
-  const sorted = [true, false].flatMap((runs) => lines.filter(([line]) => line.includes(':run') === runs))
-  const named = sorted.map(([, file = '']) => project.short(join(project.root, file)))
-  const dataSources = [...new Set(named)].filter((file) => !starts(file))
-  const quiet = made.filter((file) => !starts(file))
-  const usual = quiet.filter((file) => /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i.test(file))
-  const exporting = quiet.filter((file) => /^export\b/m.test(project.read(file)))
-  const only = [usual, exporting].find((files) => files.length === 1) ?? []
-  return { dataSource: dataSources[0] ?? only[0], dataSources }
+function likelyFirst<T>(all: readonly T[], isLikely: (one: T) => boolean): readonly T[] {
+  return [true, false].flatMap((likely) => all.filter((one) => isLikely(one) === likely))
 }

@@ -1,9 +1,9 @@
-import { basename, dirname, extname, join } from 'node:path'
-import { jsonIn, type Project } from '../project'
+import { basename, dirname, extname } from 'node:path'
+import type { Project } from '../project'
 import { literal, type Plan, type Step, type Task } from './plan'
 
-/** How a scheduler calls a job: what is imported of it, the slot, the call, and what stops it at a shutdown. */
-type Scheduler = readonly [imported: string, slot: string, start: string, stop: string]
+/** How a scheduler calls a job: what is imported of it, the slot, and the call. */
+type Scheduler = readonly [imported: string, slot: string, start: string]
 
 const CRON = "'*/15 * * * *'"
 const DOCS = 'docs/schedulers.md#slots'
@@ -13,56 +13,38 @@ const CRON_JOB = `CronJob.from({ cronTime: ${CRON}, start: true, onTick() { retu
 export const SCHEDULERS = {
   '@nestjs/schedule': 'docs/nestjs.md',
   bree: DOCS,
-  'node-cron': [3, ['schedule', 'slot: slotOf', `schedule(${CRON}, send)`, 'job.stop()']],
-  croner: [6, ['Cron', 'slot: (job: Cron) => slotOf(job)', `new Cron(${CRON}, send)`, 'job.stop()']],
-  'node-schedule': [
-    1,
-    ['scheduleJob', 'slot: (due: Date) => due', `scheduleJob(${CRON}, send)`, 'job.cancel()'],
-  ],
-  cron: [3, ['CronJob', 'slot: (job: CronJob) => slotOf(job.cronTime)', CRON_JOB, 'job.stop()']],
+  'node-cron': [3, ['schedule', 'slot: slotOf', `schedule(${CRON}, send)`]],
+  croner: [6, ['Cron', 'slot: (job: Cron) => slotOf(job)', `new Cron(${CRON}, send)`]],
+  'node-schedule': [1, ['scheduleJob', 'slot: (due: Date) => due', `scheduleJob(${CRON}, send)`]],
+  cron: [3, ['CronJob', 'slot: (job: CronJob) => slotOf(job.cronTime)', CRON_JOB]],
   'toad-scheduler': DOCS,
 } as const satisfies Readonly<Record<string, string | readonly [from: number, Scheduler]>>
 
 /** The compiler and test/registries.test.ts name the places of each. */
 export type SchedulerName = keyof typeof SCHEDULERS
 
+const [NEST, VERCEL] = ['@nestjs/schedule', 'vercel.json'] as const
+/** With the routes that Vercel calls as jobs, and the one to print first in front. */
+const KNOWN = {
+  ...{ [NEST]: SCHEDULERS[NEST], [VERCEL]: 'docs/guides/failover.md#serverless-functions' },
+  ...SCHEDULERS,
+}
+
 const OTHER: Scheduler = [
   '',
   "lockAtLeastFor: '14m'",
-  '// let your scheduler call send() every 15 minutes: lockAtLeastFor is a little less',
-  '// stop it',
+  '// let your scheduler call it every 15 minutes: lockAtLeastFor is a little less',
 ]
 
-const RECIPES = 'docs/guides/recipes.md#nextjs-nuxt-monorepos'
-/** Nest has lines of its own. */
-const FRAMEWORKS = {
-  express: 'docs/shutdown.md#express',
-  fastify: 'docs/shutdown.md#fastify',
-  ...{ next: RECIPES, nuxt: RECIPES, nitropack: RECIPES },
-}
+/** What starts its code in a way of its own. */
+const FRAMEWORKS = ['next', 'nuxt', 'nitropack']
 
-/** Queues, which call each due time once by themselves. */
-export const QUEUES = ['bullmq', 'bull', 'agenda', 'pg-boss', 'graphile-worker']
-
-/** The schedulers that a package with jobs names, the one to print first, with their versions. */
-export function schedulersOf(member: Project): readonly string[] {
-  const found = namesIn(member).map((name) => `${name} ${member.version(name)}`)
-  return found.length > 0 ? found : ['vercel.json']
-}
-
-function namesIn(member: Project): readonly SchedulerName[] {
-  return (Object.keys(SCHEDULERS) as SchedulerName[]).filter((name) => member.declares(name))
-}
-
-/** Whether a member of a workspace schedules jobs. */
-export function hasJobs(member: Project): boolean {
-  return namesIn(member).length > 0 || routeOf(member) !== undefined
-}
-
-/** The first route that Vercel calls as a job. */
-function routeOf(member: Project): string | undefined {
-  const { crons } = (jsonIn(join(member.root, 'vercel.json')) ?? {}) as { crons?: { path: string }[] }
-  return crons?.[0]?.path
+/** The schedulers that a member of a workspace names, the one to print first. */
+export function schedulersOf(member: Project): readonly (keyof typeof KNOWN)[] {
+  const names = Object.keys(KNOWN) as (keyof typeof KNOWN)[]
+  return names.filter((name) =>
+    name === VERCEL ? member.read(VERCEL).includes('"crons"') : member.declares(name),
+  )
 }
 
 /** The scheduler and its version, the lines to write, and what they import beside this package and the scheduler. */
@@ -70,68 +52,49 @@ type Usage = readonly [scheduler: string, step: Step, ...needs: string[]]
 
 export function usage(task: Task, plan: Plan): Usage {
   const { project } = task
-  const route = routeOf(project)
-  const own = namesIn(project)
-  const names = own.length > 0 || !project.workspace ? own : namesIn(project.workspace)
+  const own = schedulersOf(project)
+  const names = own.length > 0 || !project.workspace ? own : schedulersOf(project.workspace)
   const [name, ...others] = names
   const version = name === undefined ? '' : project.version(name)
   const also = others.map((each) => `, and ${each} ${project.version(each)}, which is not shown`).join('')
-  const found = `${name ?? 'no scheduler that it knows'} ${version}${also}`
-  if (name === '@nestjs/schedule' || (name === undefined && project.has('@nestjs/core')))
-    return nest(task, plan, found, name !== undefined)
-  if (route !== undefined)
-    return [
-      'the crons of vercel.json',
-      [`${ROUTE}, such as ${route}`, `new LockingTaskExecutor(${callOf(task, plan, plan.client.name)})`],
-      'croner',
-    ]
-  const known = name === undefined ? DOCS : SCHEDULERS[name]
-  const isKnown = typeof known !== 'string' && Number.parseInt(version, 10) >= known[0]
-  const [module = '', scheduler, page] = isKnown ? [name, known[1], ''] : ['', OTHER, DOCS]
-  // They start jobs, or handle signals, in a way of their own.
-  const [, framework = ''] = Object.entries(FRAMEWORKS).find(([each]) => project.has(each)) ?? []
-  const pages = [page, framework].filter(Boolean).join(', ')
+  const found = `${name ?? 'no scheduler that it knows'} ${version}`.trim() + also
+  if (name === NEST || ((name ?? VERCEL) === VERCEL && project.has('@nestjs/core')))
+    return nest(task, plan, found, name === NEST)
+  const known = name === undefined ? DOCS : KNOWN[name]
+  const isPrinted = typeof known !== 'string' && Number.parseInt(version, 10) >= known[0]
+  const [module, scheduler] = isPrinted ? [name ?? '', known[1]] : ['', OTHER]
+  const pages = [
+    ...(isPrinted ? [] : [typeof known === 'string' ? known : DOCS]),
+    ...(FRAMEWORKS.some((each) => project.has(each)) ? ['docs/guides/recipes.md#nextjs-nuxt-monorepos'] : []),
+  ].join(', ')
   const what = `Lock each job that one instance is to run${pages && ` (see ${pages} in the repository)`}`
   return [found, [what, linesOf(task, plan, module, scheduler)]]
 }
 
-const ROUTE =
-  'Lock each route that Vercel, which may call it twice, is to run once, as docs/guides/failover.md#serverless-functions in the repository shows, with this executor'
-
-function callOf({ names }: Task, { provider: [name], adapter }: Plan, client: string): string {
-  const options = [adapter && 'adapter: own', literal(names).slice(2, -2)].filter(Boolean).join(', ')
-  return `${name}(${client}${options && `, { ${options} }`})`
+function callOf({ names }: Task, { provider: [name] }: Plan, client: string): string {
+  return `${name}(${[client, literal(names)].filter(Boolean).join(', ')})`
 }
 
-/** The provider, one job, and the shutdown. */
+/** The provider and one job. */
 function linesOf(task: Task, plan: Plan, module: string, scheduler: Scheduler): string {
   const { project } = task
   const [provider, entry] = plan.provider
-  const { name, close } = plan.client
-  const [imported, slot, start, stop] = scheduler
-  const shutdown = `
-let ended: Promise<void> | undefined
-const end = async () => { // first close a server, if there is one
-  ${[stop, 'await executor.shutdown()', ...(close === undefined ? [] : [`await ${close}`])].join('\n  ')}
-  // process.exit() here, if timers of yours would go on
-}
-// npm sends two signals, so use on, not once. If handlers of yours exit, await (ended ??= end()) in each instead.
-for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (ended ??= end()))`
+  const [imported, slot, start] = scheduler
   const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
 import { ${provider} } from 'shedlock-orm/${entry}'
 ${importOf(project, plan)}
-${plan.adapter ?? ''}
-const executor = new LockingTaskExecutor(${callOf(task, plan, name)})
+
+const executor = new LockingTaskExecutor(${callOf(task, plan, plan.client.name)})
 const send = executor.wrap(
   { name: 'report', lockAtMostFor: '14m', ${slot}, onError: console.error },
   () => console.log('sending the report'), // your job
 )
-${start.startsWith('//') ? '' : 'const job = '}${start}
-${shutdown}`
+${start}
+
+// at SIGTERM, after the scheduler and before the database: await executor.shutdown() (docs/shutdown.md)`
   if (project.isTypeScript()) return code
-  const plain = code.replace(/: (Cron|Date|CronJob|Promise<void> \| undefined)\b|!(?=\)\n)/g, '')
-  const written = (style: RegExp) => project.sources().filter((file) => style.test(project.read(file))).length
-  return project.manifest.type === 'module' || written(/^import\b/m) > written(/\brequire\(/)
+  const plain = code.replace(/: (Cron|Date|CronJob)\b/g, '')
+  return project.manifest.type === 'module'
     ? plain
     : plain.replace(/^import (\{[^}]*\}) from ('[^']*')/gm, 'const $1 = require($2)')
 }
@@ -143,10 +106,6 @@ function importOf(project: Project, { client: { name, file, imported = `{ ${name
   return `import ${imported} from '${path}' // in ${dirname(file)}, if your app initializes it`
 }
 
-const GET_TOKEN = `import { getDataSourceToken } from '@nestjs/typeorm'
-import { DataSource } from 'typeorm'
-`
-
 /** @param hasCron whether it has `@Cron`, and not only timers */
 function nest(task: Task, plan: Plan, found: string, hasCron: boolean): Usage {
   const { project } = task
@@ -154,45 +113,27 @@ function nest(task: Task, plan: Plan, found: string, hasCron: boolean): Usage {
   // Nest knows the DataSource only through this package.
   const isKnown = entry !== 'typeorm' || project.has('@nestjs/typeorm')
   const call = callOf(task, plan, isKnown ? 'client' : plan.client.name)
-  const several = plan.isOneOfSeveral === true && isKnown
-  const [token, type, imports] =
-    entry === 'typeorm'
-      ? ['getDataSourceToken()', 'DataSource', GET_TOKEN]
-      : ['PrismaService', 'PrismaService', '']
-  const lockProvider = !isKnown || several ? call : call === `${name}(client)` ? name : `(client) => ${call}`
-  const options = `{ lockProvider: ${lockProvider}${hasCron ? ', cronTime: CronTime' : ''} }`
-  // The module finds only one client by itself.
-  const module = several
-    ? `forRootAsync({
-  inject: [${token}], // that of the table, by its name if it has one; import its module, unless it is global
-  useFactory: (client: ${type}) => (${options}),
-})`
-    : `forRoot(${options})`
-  const [cron, slot] = hasCron
-    ? [`@Cron(${CRON}) // needs ScheduleModule.forRoot()\n  `, '']
-    : [
-        '// your timer calls it every 15 minutes: lockAtLeastFor is a little less\n  ',
-        ", lockAtLeastFor: '14m'",
-      ]
-  const hooks = project.sources().some((file) => project.read(file).includes('.enableShutdownHooks('))
+  const lockProvider = !isKnown ? call : call === `${name}(client)` ? name : `(client) => ${call}`
+  const [, atLeast, timer] = OTHER
+  const [cron, time, slot] = hasCron
+    ? [`@Cron(${CRON}) // needs ScheduleModule.forRoot()`, ', cronTime: CronTime', '']
+    : [timer, '', `, ${atLeast}`]
   const code = `${hasCron ? "import { CronTime } from 'cron'\n" : ''}import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { ${name} } from 'shedlock-orm/${entry}'
-${several ? imports : ''}${isKnown ? (plan.adapter ?? '') : `${importOf(project, plan)}\n`}
+${isKnown ? '' : `${importOf(project, plan)}\n`}
 // in the imports of each root module whose app has jobs
-ShedLockModule.${module}
+ShedLockModule.forRoot({ lockProvider: ${lockProvider}${time} })
 
 // on each job
 class Reports {
-  ${cron}@SchedulerLock({ name: 'report', lockAtMostFor: '14m'${slot} })
+  ${cron}
+  @SchedulerLock({ name: 'report', lockAtMostFor: '14m'${slot} })
   async send() {}
 }
-${hooks ? '' : '\n// where the app starts\napp.enableShutdownHooks()\n'}`
+
+// where the app starts
+app.enableShutdownHooks()`
   const what =
-    'Import the module, and lock each job that one instance is to run (for those of SchedulerRegistry see docs/nestjs.md#dynamic-jobs-intervals-and-timeouts in the repository)'
-  const wanted = project.versionFor('@nestjs/schedule', 'cron')
-  const own = project.version('cron')
-  const differs =
-    project.has('cron') && wanted !== '' && Number.parseInt(own, 10) !== Number.parseInt(wanted.slice(1), 10)
-  const other = differs ? `, which has cron${wanted}, not ${own}: make them one` : ''
-  return [`${found}${other}`, [what, code], ...(hasCron ? [`cron${wanted}`] : [])]
+    'Import the module, and lock each job that one instance is to run (for one of several clients, and jobs of SchedulerRegistry, see docs/nestjs.md in the repository)'
+  return [found, [what, code], ...(hasCron ? [`cron${project.versionFor(NEST, 'cron')}`] : [])]
 }
