@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { LockTableOptions } from '../sql/internal'
 import { wrongUsage } from './command-error'
 import { oneLine } from './output'
-import type { Project } from './project'
+import { attempt, type Project } from './project'
 
 /** What is used of the config as Prisma resolves it. */
 interface PrismaConfig {
@@ -36,7 +36,7 @@ export async function prismaProject(project: Project) {
     (at) => project.exists(at) && readdirSync(join(root, at)).some((name) => CONFIG.test(join(at, name))),
   )
   // Prisma needs its path, but a package of the workspace may find its own.
-  const [passed] = project.scripts(/\bprisma\b.*\s--config[ =](\S+)/)
+  const [passed] = project.scripts(/\bprisma\s(?:[^&|;]*\s)?--config[ =](\S+)/)
   const deeper = project.sources().filter((path) => /\/prisma\.config\.[cm]?[jt]s$/.test(path))
   const elsewhere = hasConfig ? '' : (passed?.found ?? (deeper.length === 1 ? (deeper[0] ?? '') : ''))
   const { file, config, variable }: Loaded =
@@ -92,7 +92,7 @@ function hasDatasource({ text }: { readonly text: string }): boolean {
 
 /** Reads a schema: a file, or a folder of files. Leaves out what may not be read. */
 function readFiles(schema: string): { path: string; text: string }[] {
-  try {
+  return attempt(() => {
     const paths = statSync(schema).isDirectory()
       ? readdirSync(schema, { recursive: true, encoding: 'utf8' })
           .filter((file) => file.endsWith('.prisma'))
@@ -100,9 +100,7 @@ function readFiles(schema: string): { path: string; text: string }[] {
           .sort()
       : [schema]
     return paths.map((path) => ({ path, text: withoutComments(readFileSync(path, 'utf8')) }))
-  } catch {
-    return []
-  }
+  }, [])
 }
 
 /** A schema of Prisma. */

@@ -89,6 +89,7 @@ export class Project {
    */
   find(packages: readonly string[], via: readonly string[] = []): Installed | undefined {
     const project = createRequire(join(this.root, 'package.json'))
+    const pathOf = (from: NodeJS.Require, name: string) => attempt(() => from.resolve(name), undefined)
     const carriers = via.flatMap((name) => pathOf(project, name) ?? [])
     for (const from of [project, ...carriers.map((path) => createRequire(path))]) {
       for (const name of packages) {
@@ -126,7 +127,7 @@ export class Project {
 
   /** The text of a file as it was at the first call; empty if it may not be read. */
   read(file: string): string {
-    const text = this.#texts.get(file) ?? readText(join(this.root, file))
+    const text = this.#texts.get(file) ?? attempt(() => readFileSync(join(this.root, file), 'utf8'), '')
     this.#texts.set(file, text)
     return text
   }
@@ -212,28 +213,13 @@ export class Project {
 
 /** Leaves out folders that may not be read, such as those of a database. Follows links to files only: others may form a circle. */
 function filesIn(folder: string): string[] {
-  return entriesOf(folder).flatMap((entry) => {
+  const none: readonly Dirent[] = []
+  return attempt(() => readdirSync(folder, { withFileTypes: true }), none).flatMap((entry) => {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) return NOT_SOURCES.test(entry.name) ? [] : filesIn(path)
     const target = entry.isSymbolicLink() && existsSync(path) ? statSync(path) : entry
     return target.isFile() ? [path] : []
   })
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-function entriesOf(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
-  }
 }
 
 /** Whether Node.js loads a file of the project as CommonJS. */
@@ -258,18 +244,15 @@ function isWorkspace(folder: string): boolean {
 
 /** @returns `undefined` without the file, or with one that cannot be read, such as a template */
 function manifestIn(folder: string): Manifest | undefined {
-  try {
-    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
-  } catch {
-    return undefined
-  }
+  const path = join(folder, 'package.json')
+  return attempt(() => JSON.parse(readFileSync(path, 'utf8')) as Manifest, undefined)
 }
 
-/** @returns `undefined` when it is not installed there */
-function pathOf(from: NodeJS.Require, name: string): string | undefined {
+/** What the work returns, or the other value if it throws. */
+export function attempt<One, Other>(work: () => One, otherwise: Other): One | Other {
   try {
-    return from.resolve(name)
+    return work()
   } catch {
-    return undefined
+    return otherwise
   }
 }
