@@ -92,7 +92,10 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
     return [`Migrate as you run those in ${project.short(migrations)}, and generate the client.`, '']
   const text = files.map((file) => file.text).join('\n')
   const [, api] = /\bprovider\s*=\s*"([^"]*(?:graphql|trpc|crud|nestjs)[^"]*)"/.exec(text) ?? []
-  const note = api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`
+  const isRemote = ['@prisma/adapter-libsql', '@prisma/adapter-d1'].some((name) => project.has(name))
+  const note =
+    (isRemote ? ' (this reaches neither Turso nor D1: run the SQL there as that of the others)' : '') +
+    (api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`)
   if (!migrates)
     return [
       `There are no migrations of ${path}: create this table as those of your other models${where}, and generate the client${note}. \`prisma db push\` may make it ignore the case of names; this prints its SQL:`,

@@ -203,6 +203,13 @@ export default defineConfig({
     expect(await init(folder)).toMatchObject({ status: 0, names: [] })
   })
 
+  it('says that migrations do not reach the databases of some adapters', async () => {
+    const packages = packageWith({ '@prisma/client': '6', '@prisma/adapter-libsql': '6' })
+    const says = /Migrate, .*reaches neither Turso nor D1/
+    expect((await init(project({ 'package.json': packages, ...ON_POSTGRES }))).stdout).toMatch(says)
+    expect((await init(project({ 'package.json': PRISMA, ...ON_POSTGRES }))).stdout).not.toMatch(says)
+  })
+
   it('writes only the model where the models were pushed, or SQL is run by hand', async () => {
     // The root of a workspace need not name the ORM.
     const files = { 'package.json': '{}', [USUAL]: SCHEMA + USER, 'prisma/migrations/a.sql': '' }
