@@ -27,6 +27,7 @@ const FORGETFUL = {
 const FAILOVER: Readonly<Record<string, Readonly<Record<string, Judged>>>> = {
   postgres: {
     'synchronous standby': { wrong: ['none'], right: ['ok'] },
+    'confirmation of commits': { wrong: ['awaited in vain'], right: ['ok'] },
     'synchronous commit': { wrong: ['off', 'local'], right: ['on', 'remote_write', 'remote_apply'] },
   },
   mysql: {

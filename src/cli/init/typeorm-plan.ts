@@ -42,7 +42,8 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     steps: [
       ...(isNew ? [withoutFolder(task)] : []),
       ...written.flatMap(({ lists }) => lists),
-      running(project),
+      // With `synchronize: true`, an entity that is listed is all.
+      ...(isNew || written.length + present.length > 0 ? [running(project)] : []),
     ],
     provider: ['typeOrmLockProvider', 'typeorm'],
     client: clientOf(project),

@@ -294,6 +294,7 @@ export default defineConfig({
       start: 'prisma migrate deploy && node main.js',
       other: 'prisma migrate deploy --schema other.prisma',
       migrate: 'dotenv -e ../.env -- prisma migrate deploy',
+      watch: 'prisma generate --watch',
       generate: 'prisma generate',
     }
     const manifest = packageWith({ '@prisma/client': '7.10.0' }, { scripts })

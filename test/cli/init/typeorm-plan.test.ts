@@ -262,7 +262,7 @@ describe('shedlock-orm init with TypeORM', () => {
     })
     expect((await init(project(source('')))).stdout).toContain("shedLockEntity({ dialect: '<database>' })")
     const again = await init(project(source("shedLockEntity({ dialect: 'mysql' })")))
-    expect(again.stdout).not.toContain('No folder of migrations')
+    expect(again.stdout).not.toMatch(/No folder of migrations|Run them when you deploy/)
   })
 
   it('leaves out a folder of migrations that git ignores, and ends its lines as the others do', async () => {

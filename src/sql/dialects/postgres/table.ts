@@ -105,6 +105,16 @@ export const postgresTable: TableDialect = {
         'all standbys are asynchronous, so a failover may lose a lock that was just acquired, and two callers hold it – set synchronous_standby_names, or accept that',
     },
     {
+      name: 'confirmation of commits',
+      read: sql`
+        select case when current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') not in ('off', 'local')
+          and not exists (select 1 from pg_catalog.pg_stat_replication) then 'awaited in vain' else 'ok' end`,
+      wrong: /vain/,
+      severity: 'error',
+      message:
+        'no synchronous standby is connected, so no commit ends, and locks end with TIMEOUT – bring one back, or change synchronous_standby_names',
+    },
+    {
       name: 'transaction isolation',
       read: sql`select current_setting('default_transaction_isolation')`,
       wrong: /repeatable read|serializable/,
