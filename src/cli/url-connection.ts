@@ -8,6 +8,7 @@ import { postgresDriver } from './drivers/postgres-driver'
 import { sqliteDriver } from './drivers/sqlite-driver'
 import { CommandError, hideUrl, notConnected, wrongUsage } from './command-error'
 import { oneLine } from './output'
+import type { Project } from './project'
 
 /** Maps the scheme of a URL to its database. */
 const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver }>> = {
@@ -21,6 +22,13 @@ const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver
   libsql: { dialect: 'sqlite', driver: libsqlDriver },
   sqlserver: { dialect: 'mssql', driver: mssqlDriver },
   mssql: { dialect: 'mssql', driver: mssqlDriver },
+}
+
+/** The package to install for a database; `undefined` if the project has one, or names one that is yet to be installed. */
+export function missingDriver(project: Project, scheme: string): string | undefined {
+  const { packages = [], via = [] } = SCHEMES[scheme]?.driver ?? {}
+  const isNamed = [...packages, ...via].some((name) => project.has(name))
+  return isNamed || project.find(packages, via) ? undefined : packages[0]
 }
 
 /** Connects with a driver of the user's project. */

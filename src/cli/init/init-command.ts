@@ -120,16 +120,21 @@ function perform({ file, text, appends }: Write, isDry = false): void {
   if (!isDry) warn(done)
 }
 
-function check({ project, names }: Task, { dataSources = [], variable = 'DATABASE_URL' }: Plan): Step {
+function check({ project, names }: Task, plan: Plan): Step {
+  const { dataSources = [], missingDriver, variable = 'DATABASE_URL' } = plan
   const [dataSource, ...others] = dataSources
   const file = usualFileWith(project, variable)
   const built = dataSource === undefined || project.exists(dataSource) ? '' : ', after a build'
   const other =
     others.length === 0 ? '' : `; if that is not the database of the jobs, with ${others.join(' or ')}`
+  const set =
+    dataSource === undefined && variable !== '' && file === undefined ? `, with ${variable} set` : ''
+  // It cannot use Prisma's engine.
+  const install = missingDriver === undefined ? '' : project.adds(`-D ${missingDriver}`)
   const options = `${dataSource ? ` -d ${dataSource}` : ''}${file ? ` --env ${file}` : ''}${nameFlags(names)}`
   return [
-    `Check the table and the connection${built}${other} (docs/cli.md#connection):`,
-    `npx shedlock-orm doctor${options}`,
+    `Check the table and the connection${set}${built}${other} (docs/cli.md#connection):`,
+    `${install && `${install}\n`}npx shedlock-orm doctor${options}`,
   ]
 }
 

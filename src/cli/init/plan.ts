@@ -34,7 +34,9 @@ export interface Plan {
   readonly client: { readonly name: string; readonly file?: string; readonly imported?: string }
   /** The files that the command line can load to find the database, the likeliest first. */
   readonly dataSources?: readonly string[]
-  /** The variable that names the database. */
+  /** A driver for the command line, which Prisma's own engine is not; absent if the project has one. */
+  readonly missingDriver?: string | undefined
+  /** The variable that names the database; empty if none does. */
   readonly variable?: string | undefined
 }
 

@@ -6,6 +6,7 @@ import { wrongUsage } from '../command-error'
 import { nameFlags } from '../output'
 import { createsTable, hasModel, migrationsIn, prismaProject, type PrismaSchema } from '../prisma-project'
 import type { Project } from '../project'
+import { missingDriver } from '../url-connection'
 import type { Plan, Step, Task, Write } from './plan'
 
 /** A schema that gets the table. */
@@ -46,6 +47,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
   const isCovered = ({ provider }: PrismaSchema): boolean =>
     chosen.some((each) => each.migrates && each.provider === provider)
   const migrated = chosen.filter((schema) => schema.migrates || !isCovered(schema))
+  const missing = chosen.map(({ provider }) => missingDriver(project, provider))
   return {
     found: [
       `Prisma ${project.version('@prisma/client') || project.version('prisma')}`,
@@ -60,6 +62,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     ],
     provider: ['prismaLockProvider', 'prisma'],
     client: { name: 'prisma' },
+    missingDriver: missing.includes(undefined) ? undefined : missing[0],
     variable: first.variable ?? (first.url?.startsWith('file:') ? '' : undefined),
   }
 }

@@ -42,13 +42,17 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     steps: [
       ...(isNew ? [withoutFolder(task)] : []),
       ...written.flatMap(({ lists }) => lists),
-      // With `synchronize: true`, an entity that is listed is all.
-      ...(isNew || written.length + present.length > 0 ? [running(project)] : []),
+      ...(written.length + present.length > 0 || (isNew && !synchronizes(project)) ? [running(project)] : []),
     ],
     provider: ['typeOrmLockProvider', 'typeorm'],
     client: clientOf(project),
     dataSources: dataSourcesOf(project),
   }
+}
+
+/** Whether a DataSource makes its tables from the entities, always. */
+function synchronizes(project: Project): boolean {
+  return project.sources(/\bsynchronize: true\b/).length > 0
 }
 
 function running(project: Project): Step {
@@ -134,14 +138,20 @@ function withoutFolder({ project, names }: Task): Step {
   const found = texts.flatMap((text) => [...text.matchAll(TYPE)].map(([, type]) => type))
   const types = new Set(found)
   const [type] = types.size === 1 ? types : []
+  // The entity needs it for a schema, and for names on MySQL.
   const dialect = (type && dialectOfDataSource({ type })) ?? '<database>'
-  const what = `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect}${nameFlags(names)}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`
-  // The entity needs the dialect for a schema, and for names on MySQL.
   const options = { ...names, dialect }
+  const entities = `const entities = [shedLockEntity(${literal(options)})]`
+  if (synchronizes(project))
+    return [
+      'List the entity in the DataSource that has `synchronize: true`, also beside `autoLoadEntities` (docs/tables.md):',
+      `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\n${entities}`,
+    ]
+  const what = `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect}${nameFlags(names)}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`
   const code = `import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
 
 const migrations = [createShedLockMigration(${literal(names)})]
-const entities = [shedLockEntity(${literal(options)})]`
+${entities}`
   return [what, code]
 }
 

@@ -60,6 +60,15 @@ export function usage(task: Task, plan: Plan): Usage {
   const found = `${name ?? 'no scheduler that it knows'} ${version}`.trim() + also
   if (name === NEST || ((name ?? VERCEL) === VERCEL && project.has('@nestjs/core')))
     return nest(task, plan, found, name === NEST)
+  if (name === VERCEL)
+    return [
+      found,
+      [
+        `Lock each route that Vercel, which may call it twice, is to run once, as ${KNOWN[VERCEL]} in the repository shows, with this executor`,
+        `new LockingTaskExecutor(${callOf(task, plan, plan.client.name)})`,
+      ],
+      'croner',
+    ]
   const known = name === undefined ? DOCS : KNOWN[name]
   const isPrinted = typeof known !== 'string' && Number.parseInt(version, 10) >= known[0]
   const [module, scheduler] = isPrinted ? [name ?? '', known[1]] : ['', OTHER]
@@ -94,7 +103,8 @@ ${start}
 // at SIGTERM, after the scheduler and before the database: await executor.shutdown() (docs/shutdown.md)`
   if (project.isTypeScript()) return code
   const plain = code.replace(/: (Cron|Date|CronJob)\b/g, '')
-  return project.manifest.type === 'module'
+  const [imports, requires] = [/^import\b/m, /\brequire\(/].map((style) => project.sources(style).length)
+  return project.manifest.type === 'module' || Number(imports) > Number(requires)
     ? plain
     : plain.replace(/^import (\{[^}]*\}) from ('[^']*')/gm, 'const $1 = require($2)')
 }

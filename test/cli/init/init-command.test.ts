@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { read } from '../../project'
 import { project, type Texts } from '../built-cli'
-import { init, OLD, packageWith, SCHEMA, TYPEORM, USUAL } from './init-project'
+import { init, OLD, packageWith, SCHEMA, TYPEORM, USER, USUAL } from './init-project'
 
 const NEST = { typeorm: '1', '@nestjs/schedule': '6' }
 const AT_ROOT = { 'package.json': packageWith(NEST, { workspaces: ['*'] }) }
@@ -181,5 +181,19 @@ describe('shedlock-orm init', () => {
       "--schema ops --table-name locks --column-names 'name=job name' --column-names lockUntil=until"
     expect(stdout).toContain(`shedlock-orm sql <database> ${flags}\``)
     expect(stdout).toContain(`shedlock-orm doctor ${flags}\n`)
+  })
+
+  it('prints how to install a driver for the command line, if Prisma has none', async () => {
+    const files = { 'package.json': packageWith({ '@prisma/client': '6.9.0' }), [USUAL]: SCHEMA }
+    const install =
+      /connection, with POSTGRES_URL set .*:\n\n +npm install -D pg\n +npx shedlock-orm doctor\n/
+    expect((await init(project(files))).stdout).toMatch(install)
+    expect((await init(project(files, 'pg'))).stdout).not.toContain('npm install -D')
+    const adapter = { 'package.json': packageWith({ '@prisma/client': '7', '@prisma/adapter-pg': '7' }) }
+    expect((await init(project({ ...files, ...adapter }))).stdout).not.toContain('npm install -D')
+    // It has that of one of its databases.
+    const mysql = { [USUAL]: SCHEMA.replace('postgresql', 'mysql') + USER, 'db/schema.prisma': SCHEMA + USER }
+    const both = await init(project({ ...files, ...mysql }, 'pg'))
+    expect(both.stdout).not.toContain('npm install -D')
   })
 })

@@ -261,6 +261,8 @@ describe('shedlock-orm init with TypeORM', () => {
       'src/data-source.ts': `new DataSource({ type: process.env.TYPE, entities: [${entities}] })`,
     })
     expect((await init(project(source('')))).stdout).toContain("shedLockEntity({ dialect: '<database>' })")
+    const synchronized = await init(project(source('], synchronize: true, x: [')))
+    expect(synchronized.stdout).toMatch(/1\. List the entity .*\n2\. Lock each job/s)
     const again = await init(project(source("shedLockEntity({ dialect: 'mysql' })")))
     expect(again.stdout).not.toMatch(/No folder of migrations|Run them when you deploy/)
   })
@@ -329,7 +331,7 @@ describe('shedlock-orm init with TypeORM', () => {
       ' -d dist/a.js',
     ],
     // Neither with a file that connects, nor with that of the app, which it would start, nor with a logger.
-    [['typeorm migration:run -d start.ts', 'ts-node src/main.ts'], 'connection', ''],
+    [['typeorm migration:run -d start.ts', 'ts-node src/main.ts'], 'connection, with DATABASE_URL set', ''],
     [[], 'connection; if that is not the database of the jobs, with a.ts', ' -d data-source.js'],
   ])(
     'checks with the DataSources of the scripts %j, or with all that are exported',

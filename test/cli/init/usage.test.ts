@@ -93,12 +93,12 @@ describe('the lines that shedlock-orm init prints', () => {
   })
 
   it('name the pages about routes that Vercel calls, and about what starts its code by itself', async () => {
-    const files = { 'vercel.json': VERCEL, [USUAL]: SCHEMA }
-    const code = await printed({ '@prisma/client': '7.10.0', croner: '10.0.1', next: '14.2.35' }, files)
-    expect(code).toContain(
-      '(see docs/guides/failover.md#serverless-functions, docs/guides/recipes.md#nextjs-nuxt-monorepos in the',
-    )
-    expect(code).toContain('new LockingTaskExecutor(prismaLockProvider(prisma))')
+    const dependencies = { '@prisma/client': '7.10.0', croner: '10.0.1', next: '14.2.35' }
+    const code = await printed(dependencies, { 'vercel.json': VERCEL, [USUAL]: SCHEMA })
+    expect(code).toMatch(/as docs\/guides\/failover\.md#serverless-functions in the .*, with this executor;/)
+    expect(code).toMatch(/^new LockingTaskExecutor\(prismaLockProvider\(prisma\)\)$/m)
+    const started = await printed(dependencies, { [USUAL]: SCHEMA })
+    expect(started).toContain('(see docs/guides/recipes.md#nextjs-nuxt-monorepos in the')
     expect(read('docs/guides/failover.md')).toContain('\n## Serverless functions\n')
     expect(read('docs/guides/recipes.md')).toContain('\n## Next.js, Nuxt, monorepos\n')
   })
@@ -163,5 +163,8 @@ describe('the lines that shedlock-orm init prints', () => {
     expect((await init(project({ 'package.json': asModule }))).stdout).toContain(
       "from 'shedlock-orm/typeorm'",
     )
+    // A script or a config is in another style than most files.
+    const imported = { 'a.config.js': "require('x')", 'a.js': "import 'x'", 'b.js': "import 'x'" }
+    expect(await printed({ typeorm: '1.1.1' }, imported)).toContain("from 'shedlock-orm'")
   })
 })
