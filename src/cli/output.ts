@@ -41,12 +41,10 @@ export function warn(text: string): void {
 
 /** Names in an error's advice what the command line has instead of the options and methods of code. */
 function asFlags(text: string): string {
-  return text
-    .replace(
-      /\b(set|correct|and) (schema|tableName)\b/g,
-      (_, verb: string, option: string) => `${verb} ${flagOf(option) ?? option}`,
-    )
-    .replace('provider.table.check()', `${COMMAND} doctor`)
+  return text.replace(
+    /\b(set|correct|and) (schema|tableName)\b/g,
+    (_, verb: string, option: string) => `${verb} ${flagOf(option) ?? option}`,
+  )
 }
 
 /** Turns an error into one line without passwords: a driver's message may have several lines and contain a part of the URL. */

@@ -45,7 +45,7 @@ export function unfitError(why: number, lockName?: string, cause?: unknown): Loc
 export function unchangedError(lockName: string | undefined): LockError {
   return new LockError(
     'DATABASE_ERROR',
-    'The database changed no row for this lock, although the row is there and the lock is still held. Something prevents it: for example a policy for row-level security, a rule, a trigger, or a session with autocommit off – find it with provider.table.check(), and let this user update all rows of the lock table.',
+    'The database changed no row for this lock, although the row is there and the lock is still held. Something prevents it: for example a policy for row-level security, a rule, a trigger, or a session with autocommit off – find it with npx shedlock-orm doctor, and let this user update all rows of the lock table.',
     { lockName },
   )
 }
@@ -101,7 +101,7 @@ export function busyError(error: unknown, limits: CallLimits): LockError {
   const suspicion = suspicionIn(message)
   return new LockError(
     'TIMEOUT',
-    `The database was too busy to serve ${subject(lockName)} ${within(limits)}: ${suspicion ?? message} – ${suspicion === undefined ? BUSY_ADVICE : `${SUSPICION_ADVICE} See provider.table.check().`}`,
+    `The database was too busy to serve ${subject(lockName)} ${within(limits)}: ${suspicion ?? message} – ${suspicion === undefined ? BUSY_ADVICE : `${SUSPICION_ADVICE} See npx shedlock-orm doctor.`}`,
     { lockName, cause },
   )
 }

@@ -14,7 +14,7 @@ const MOST_WITHOUT_EFFECT = 4
 
 /** Which privileges a user needs. */
 const LOCK =
-  'grant this user select, insert and update on the lock table; provider.table.check() shows the SQL.'
+  'grant this user select, insert and update on the lock table; npx shedlock-orm doctor prints the SQL.'
 const CREATE =
   'grant this user the right to create tables there, or let another one create this table, with what npx shedlock-orm sql prints.'
 

@@ -197,7 +197,7 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
     await dataSource.query('create trigger ignored before update on shedlock begin select raise(ignore); end')
     expect(await run('release', 'report', '--yes')).toMatchObject({
       status: 3,
-      stderr: expect.stringContaining('find it with shedlock-orm doctor, and let this user'),
+      stderr: expect.stringContaining('find it with npx shedlock-orm doctor, and let this user'),
     })
   })
 

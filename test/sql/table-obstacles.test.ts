@@ -108,9 +108,7 @@ describeBackends(availableBackends('postgres'))('a trigger before each statement
       if (event === 'insert') await provider.lock({ ...job, name: 'other' })
       else await (await provider.lock(job))?.unlock()
     }
-    await expect(lock()).rejects.toEqual(
-      lockError('TIMEOUT', new RegExp(`ms: open.*${trigger}.*table.check`)),
-    )
+    await expect(lock()).rejects.toEqual(lockError('TIMEOUT', new RegExp(`ms: open.*${trigger}.*doctor`)))
   })
 
   it('is a warning otherwise, and locks go on', async () => {
