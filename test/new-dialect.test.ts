@@ -125,7 +125,6 @@ it('the tests name what else is left out', () => {
     'The dialect newsql lacks a server that tests run on, unless it is `untried`.',
     'The dialect newsql lacks its name in DATABASES of scripts/write-works-with.mjs.',
     'The dialect newsql lacks its name in .github/ISSUE_TEMPLATE/bug.yml.',
-    'The dialect newsql lacks a row with its round trips on a page of docs.',
   ])
 })
 
