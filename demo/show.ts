@@ -44,8 +44,8 @@ export class Show {
       const first = Math.ceil((Date.now() + 200) / 1000) * 1000
       await this.#until(first - 950)
       for (const worker of this.#workers) worker.start()
-      const goesOn = (second: number): boolean =>
-        second < SECONDS || (!this.#replaced && second < SECONDS_AT_MOST)
+      const isTold = (): boolean => this.#replaced && this.#fires.some(({ process }) => process === ADDED)
+      const goesOn = (second: number): boolean => second < SECONDS || (!isTold() && second < SECONDS_AT_MOST)
       for (let second = 0; goesOn(second); second++) await this.#second(first + second * 1000, second)
       await this.#killing
     } finally {
