@@ -5,6 +5,7 @@ const LONGER: readonly (readonly [path: RegExp, seconds: number, why: string])[]
   [/\/test\/conformance\//, 60, 'waits until leases end by the clocks of real databases'],
   [/\/test\/processes\/package\//, 600, 'installs packages'],
   [/\/(test\/processes\/examples|examples)\//, 300, 'installs and runs applications'],
+  [/\/test\/processes\/page\//, 300, 'loads every page in a browser'],
   [/\/test\/(cli|processes)\//, 120, 'starts processes'],
   [/\/test\/documentation\/(documentation|prisma-config)/, 180, 'compiles and runs programs'],
   [

@@ -159,7 +159,7 @@ function startTwice({ schedule, slot }: Scheduler) {
   return { instances: [instance(), instance()] as const, ran }
 }
 
-const LONG = { timeout: 60_000, interval: 20 }
+const LONG = { timeout: 180_000, interval: 20 }
 const untilRuns = (ran: readonly number[], count: number): Promise<void> =>
   eventually(() => expect(ran.length).toBeGreaterThanOrEqual(count), LONG)
 

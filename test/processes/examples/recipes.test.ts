@@ -7,7 +7,7 @@ import { startApp, type Instance } from './instance'
 import { migratedDatabase } from './migrated-database'
 import { APPS, many } from './programs'
 
-const LONG = { timeout: 60_000 }
+const LONG = { timeout: 180_000 }
 
 let database: { DATABASE_URL: string }
 let observer: DataSource

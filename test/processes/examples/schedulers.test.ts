@@ -8,7 +8,7 @@ import { migratedDatabase } from './migrated-database'
 import { APPS } from './programs'
 
 const FIRES = 5
-const LONG = { timeout: 60_000 }
+const LONG = { timeout: 180_000 }
 
 /** One way to use a scheduler. */
 interface Use {
