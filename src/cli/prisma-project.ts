@@ -71,7 +71,7 @@ export async function prismaProject(project: Project) {
     config: file,
     /** The schema that Prisma uses; missing if that is unknown. */
     main,
-    /** How Prisma is told of it; empty if it finds it by itself, as only some versions find a folder. */
+    /** The option that names it for Prisma; empty where Prisma finds it itself. Only some versions find a folder. */
     flag: elsewhere
       ? ` --config ${elsewhere}`
       : named !== undefined || usual?.endsWith('.prisma') === true

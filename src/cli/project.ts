@@ -138,12 +138,13 @@ export class Project {
    */
   scripts(expression: RegExp): readonly { text: string; found: string; command: string | undefined }[] {
     return Object.entries(this.manifest.scripts ?? {}).flatMap(([name, text]) => {
-      const found = expression.exec(text)
+      const match = expression.exec(text)
+      if (!match) return []
       const isPlain = !/[&|;]|--(force|accept|watch|no-engine)|\b(test|e2e|ci|prod\w*)\b/.test(
         `${name} ${text}`,
       )
       const command = isPlain ? `${this.#manager()} run ${name}` : undefined
-      return found ? [{ text, found: found[1] ?? '', command }] : []
+      return [{ text, found: match[1] ?? '', command }]
     })
   }
 

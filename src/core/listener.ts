@@ -53,7 +53,8 @@ export interface LockingTaskExecutorListener {
   onExtendFailed?(event: LockFailureEvent): void
   /**
    * While the task was running, the lease ended or an extension was refused. The task's signal has aborted with this error, a
-   * `LockError` `LOCK_LOST`. Or, after `onTaskFinished`: its release found that somebody else had released the lock. If nothing listens to this event, a process warning is emitted.
+   * `LockError` `LOCK_LOST`. Or, after `onTaskFinished`: its release found that somebody else had released the lock. If nothing listens to this
+   * event, a process warning is emitted.
    */
   onLockLost?(event: LockEvent & { readonly error: LockError }): void
   /**

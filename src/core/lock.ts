@@ -254,7 +254,7 @@ export interface Acquisition {
    *
    * @param outcome how the run ended; `unused`: nothing ran, so release the lock at once, and let its slot be acquired again
    * @param error why it failed, for storages that record it
-   * @returns `false` if the lock certainly belonged to this holder no more, although its lease was not over
+   * @returns `false` if the lock was certainly no longer this holder's, although its lease was not over
    */
   unlock(outcome: 'succeeded' | 'failed' | 'unused' | undefined, error?: unknown): Promise<unknown>
 }

@@ -88,8 +88,8 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
  *
  * Release. `lock_until` becomes now, or the end of `lockAtLeastFor`, and the owner is replaced by how the run ended. From then on no
  * late statement of ours finds the row. Without an answer it is sent again until the time limit, half of which the first attempt gets.
- * Then the row is a debt: a `Settlement` (debts.ts), which the `ReleaseQueue` sends; their constants say when. Below a call, only
- * `CONNECTS_WITHIN` (drivers) and what a statement tells its server (`settled`, `setting`) limit the time.
+ * Then the row is a debt: a `Settlement` (debts.ts), which the `ReleaseQueue` sends; their constants say when. Two limits apply
+ * within a call: `CONNECTS_WITHIN`, for opening a connection, and those that a statement sets for its server (`settled`, `setting`).
  *
  * Death. If the process dies, nothing is sent. The row expires at `lock_until`, and the next acquisition finds there that its run
  * died.

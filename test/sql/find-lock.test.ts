@@ -68,12 +68,8 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
           .replaceAll("timezone('utc', now())", 'utc_timestamp(3)')
           .replace(/interval '(.*?)s'/, 'interval $1')
 
-  itOn(
-    backend,
-    'postgres',
-    'mysql',
-    'mariadb',
-  )('the SQL of the runbook pauses a lock that is free, and no other, and resumes it', async () => {
+  const itOnServers = itOn(backend, 'postgres', 'mysql', 'mariadb')
+  itOnServers('the SQL of the runbook pauses a lock that is free, and no other, and resumes it', async () => {
     await provider.table.create()
     const [, clock = '', hours = '', ...updates] =
       /```sql\n-- MySQL, MariaDB: (\S+) \+ (.*?)\n(update .*?);\n\n(update .*?);\n```/s.exec(read(RUNBOOK)) ??
@@ -91,12 +87,7 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
     expect(await provider.lock({ name: 'report', lockAtMostFor: '1h' })).toBeDefined()
   })
 
-  itOn(
-    backend,
-    'postgres',
-    'mysql',
-    'mariadb',
-  )('the SQL of the runbook finds a success, and locks that were lost', async () => {
+  itOnServers('the SQL of the runbook finds a success, and locks that were lost', async () => {
     await provider.table.create()
     const [, success = '', lost = ''] =
       /```sql\n-- success of .*?\n(.*?);\n-- lock lost .*?\n(.*?);\n```/s.exec(read(RUNBOOK)) ?? []

@@ -130,7 +130,7 @@ function check({ project, names }: Task, plan: Plan): Step {
   const set =
     dataSource === undefined && variable !== '' && file === undefined ? `, with ${variable} set` : ''
   // It cannot use Prisma's engine.
-  const install = missingDriver === undefined ? '' : project.adds(`-D ${missingDriver}`)
+  const install = missingDriver === undefined ? '' : project.adds('-D', missingDriver)
   const options = `${dataSource ? ` -d ${dataSource}` : ''}${file ? ` --env ${file}` : ''}${nameFlags(names)}`
   return [
     `Check the table and the connection${set}${built}${other} (docs/cli.md#connection):`,

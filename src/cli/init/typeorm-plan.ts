@@ -39,20 +39,16 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     found: [`TypeORM ${project.version('typeorm')}`],
     writes: written.map(({ write }) => write),
     present: folders.length < 2 ? present : present.filter((file) => folders.includes(dirname(file))),
-    steps: [
-      ...(isNew ? [withoutFolder(task)] : []),
-      ...written.flatMap(({ lists }) => lists),
-      ...(written.length + present.length > 0 || (isNew && !synchronizes(project)) ? [running(project)] : []),
-    ],
+    steps: isNew
+      ? withoutFolder(task)
+      : [
+          ...written.flatMap(({ lists }) => lists),
+          ...(written.length + present.length > 0 ? [running(project)] : []),
+        ],
     provider: ['typeOrmLockProvider', 'typeorm'],
     client: clientOf(project),
     dataSources: dataSourcesOf(project),
   }
-}
-
-/** Whether a DataSource makes its tables from the entities, always. */
-function synchronizes(project: Project): boolean {
-  return project.sources(/\bsynchronize: true\b/).length > 0
 }
 
 function running(project: Project): Step {
@@ -133,7 +129,7 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
   return { write: { file, text: await project.format(path, text) }, lists: lists.length > 0 ? [step] : [] }
 }
 
-function withoutFolder({ project, names }: Task): Step {
+function withoutFolder({ project, names }: Task): readonly Step[] {
   const texts = project.sources().map((file) => project.read(file))
   const found = texts.flatMap((text) => [...text.matchAll(TYPE)].map(([, type]) => type))
   const types = new Set(found)
@@ -142,17 +138,20 @@ function withoutFolder({ project, names }: Task): Step {
   const dialect = (type && dialectOfDataSource({ type })) ?? '<database>'
   const options = { ...names, dialect }
   const entities = `const entities = [shedLockEntity(${literal(options)})]`
-  if (synchronizes(project))
+  // A DataSource makes its tables from the entities, always.
+  if (project.sources(/\bsynchronize: true\b/).length > 0)
     return [
-      'List the entity in the DataSource that has `synchronize: true`, also beside `autoLoadEntities` (docs/tables.md):',
-      `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\n${entities}`,
+      [
+        'List the entity in the DataSource that has `synchronize: true`, also beside `autoLoadEntities` (docs/tables.md):',
+        `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\n${entities}`,
+      ],
     ]
   const what = `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect}${nameFlags(names)}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`
   const code = `import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
 
 const migrations = [createShedLockMigration(${literal(names)})]
 ${entities}`
-  return [what, code]
+  return [[what, code], running(project)]
 }
 
 const TYPE = new RegExp(`\\btype: ['"](${Object.keys(DATABASE_TYPES).join('|')})['"]`, 'g')
