@@ -96,6 +96,14 @@ describe('a coordinator', () => {
     expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
   })
 
+  test('a lock that is lost before its run starts lets nothing run', async () => {
+    startVirtualTime()
+    const onTaskStarted = () => void jest.advanceTimersByTime(60_000)
+    const coordinator = shedLockCoordinator(new InMemoryLockProvider(), { listeners: [{ onTaskStarted }] })
+    expect(await coordinator.shouldRun(key(0), 60_000)).toBe(false)
+    expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
+  })
+
   test('the release of a run records no outcome, because node-cron does not say whether it succeeded', async () => {
     const provider = await newProvider()
     const coordinator = shedLockCoordinator(provider)
