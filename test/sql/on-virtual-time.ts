@@ -59,9 +59,17 @@ export function job(name = 'job') {
   return { name, lockAtMostFor: HOUR }
 }
 
-/** Lets some time pass, after which the work is done. */
+const { setImmediate: trueImmediate } = globalThis
+
+/** Lets some time pass, after which the work is done: a table in memory answers within a few turns of the event loop. */
 export async function settle<T>(work: Promise<T>, milliseconds = 1): Promise<T> {
+  let isDone = false
+  const done = (): void => void (isDone = true)
+  work.then(done, done)
   await jest.advanceTimersByTimeAsync(milliseconds)
+  for (let turns = 0; !isDone && turns < 1_000; turns++)
+    await new Promise((resolve) => trueImmediate(resolve))
+  if (!isDone) throw new Error(`Not settled after ${milliseconds} ms`)
   return work
 }
 
