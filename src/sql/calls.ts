@@ -161,10 +161,10 @@ export class Attempt {
 
   /**
    * Stops waiting. A session that gave no answer is ended, because it may be silent for good, and must not return to its pool: at once,
-   * or when its statement has had the time of the shortest attempt. If it cannot or may not be ended, it is released when its
-   * statement has been answered.
+   * or when its statement has had the time of the shortest attempt, because it may have waited for a connection until now. If it cannot
+   * or may not be ended, it is released when its statement has been answered.
    *
-   * @returns the statement that is still under way
+   * @returns resolves when the session has been ended or released; `undefined` if it was ended at once
    */
   giveUp(countSilence: () => boolean): Promise<unknown> | undefined {
     this.isGivenUp = true
@@ -177,7 +177,6 @@ export class Attempt {
       this.#cancel(new DriverError(undefined, 'the session was ended, because no answer arrived'))
       return true
     }
-    // It may have waited for a connection until now.
     const left = SHORTEST_ATTEMPT - (time.now() - this.#sent)
     if (left <= 0 && endSilent()) return undefined
     const cancel = left > 0 ? time.after(left, endSilent, false) : undefined

@@ -27,7 +27,7 @@ export interface Debt {
 const WHILE_BUSY = { first: 200, growth: 2, longest: 10_000 }
 /** How the interval grows for a row that was not found. It grows fast, because a late statement usually arrives soon. */
 const UNTIL_FOUND = { first: 600, growth: 6, longest: 300_000 }
-/** How long to wait before one more release after two without an answer; twice as long after each further one. In milliseconds. */
+/** How long to wait before one more release, if two are still under way; twice as long after each further one. In milliseconds. */
 const AFTER_TWO_SILENT = 120_000
 /** How long before the end of a drain its last attempt ends: a pool that is closed then would wait for its session. */
 const BEFORE_THE_END = 50
@@ -108,8 +108,8 @@ class Settlement implements PendingRelease {
   }
 
   /**
-   * One connection may be silent. If two do not answer, the row is probably locked, and more would only wait behind them. As those two
-   * may be silent as well, another one is tried after two minutes, then after four, and so on.
+   * One connection may be silent. If two do not answer, and may not be ended, the row is probably locked, and more would only wait behind
+   * them. As those two may be silent as well, another one is tried after two minutes, then after four, and so on.
    */
   #noteUnanswered(underWay: Promise<unknown>): void {
     this.#silent++

@@ -38,7 +38,10 @@ export interface Handling {
    * if repeatable`: the statement may have been executed, so only if the call `isRepeatable`.
    */
   readonly repeat: 'soon' | 'later' | 'later, if repeatable' | 'never'
-  /** What becomes of it. `end sparingly`: as often as `SessionPool` allows. `leave its server`: end it; idle ones may lead there, too. */
+  /**
+   * What becomes of it. `end sparingly`: end it if `SessionPool` allows, otherwise release it. `leave its server`: end it, or else let
+   * its pool drop what leads there.
+   */
   readonly session: 'none' | 'release' | 'end' | 'end sparingly' | 'leave its server'
   /** Creates the error for the caller. */
   readonly error: (cause: unknown, limits: CallLimits) => unknown

@@ -48,9 +48,9 @@ const MOST_OF_POOL = 10
 const USUAL_CONNECTIONS = 5
 /** How many waiting calls are worth one more connection: opening it takes longer than a lock. */
 const WORTH_A_CONNECTION = 4
-/** In milliseconds: longer than the pause between two locks of one job, and shorter than anything in between forgets a connection. */
+/** In milliseconds: longer than the pause between two locks of one job, and too short for a firewall to forget an idle connection. */
 const IDLE = 1_000
-/** In milliseconds: so long, nothing is opened after a server has refused it, because the app may need what is free. */
+/** In milliseconds: after a server has refused a connection, none is opened for so long, because the app may need what is free. */
 const AFTER_A_REFUSAL = 300_000
 /** In milliseconds: after that, a statement that failed has waited on the server for what another session has locked. */
 const LONG_WAIT = 500
@@ -77,7 +77,7 @@ const LONG_WAIT = 500
  * - If its server accepts no writes: the repeats of calls, which are six, and then one more every 1.25 seconds. First attempts and
  *   releases in the background are not counted.
  *
- * As soon as a write changes a row, the past is forgiven.
+ * As soon as a write changes a row, all of them may be used up again, except the ten of other rows.
  */
 export class SessionPool {
   readonly #turns = new Set<Turn>()
@@ -261,7 +261,7 @@ export class SessionPool {
     return this.#readOnly.take()
   }
 
-  /** Notes that a write has changed this row. */
+  /** Notes that a write has changed this row: the limits begin anew. */
   forgive(row: string): void {
     this.#silent.used = this.#readOnly.used = 0
     this.#silentOfRow.delete(row)
