@@ -98,8 +98,8 @@ describe('a coordinator', () => {
 
   test('a lock that is lost before its run starts lets nothing run', async () => {
     startVirtualTime()
-    const onTaskStarted = () => void jest.advanceTimersByTime(60_000)
-    const coordinator = shedLockCoordinator(new InMemoryLockProvider(), { listeners: [{ onTaskStarted }] })
+    const listener = { onTaskStarted: () => jest.advanceTimersByTime(60_000) }
+    const coordinator = shedLockCoordinator(new InMemoryLockProvider(), { listeners: [listener] })
     expect(await coordinator.shouldRun(key(0), 60_000)).toBe(false)
     expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
   })

@@ -63,13 +63,15 @@ const { setImmediate: trueImmediate } = globalThis
 
 /** Lets some time pass, after which the work is done: a table in memory answers within a few turns of the event loop. */
 export async function settle<T>(work: Promise<T>, milliseconds = 1): Promise<T> {
-  let isDone = false
-  const done = (): void => void (isDone = true)
+  const state = { isDone: false }
+  const done = (): void => {
+    state.isDone = true
+  }
   work.then(done, done)
   await jest.advanceTimersByTimeAsync(milliseconds)
-  for (let turns = 0; !isDone && turns < 1_000; turns++)
+  for (let turns = 0; !state.isDone && turns < 1_000; turns++)
     await new Promise((resolve) => trueImmediate(resolve))
-  if (!isDone) throw new Error(`Not settled after ${milliseconds} ms`)
+  if (!state.isDone) throw new Error(`Not settled after ${milliseconds} ms`)
   return work
 }
 

@@ -135,6 +135,7 @@ export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFau
     ['no column locked_by', MISSING, sqlite({ locked_by: '' }, `'old', ${TIMES}`)],
     ['a name that ignores case', CASE, sqlite({ name: `text collate nocase ${KEY}` }, ROW)],
     ['no key', KEYLESS, sqlite({ name: 'text' })],
+    ['a key for some rows only', KEYLESS, [...sqlite({ name: 'text' }), KEY_OF_SOME_ROWS]],
     ['no key in a schema', KEYLESS, sqlite({ name: 'text' }), { schema: 'main' }],
     [
       'a key that is longer than the name',

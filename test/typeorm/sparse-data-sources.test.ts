@@ -1,5 +1,5 @@
 import { expect, it, jest } from '@jest/globals'
-import type { DataSourceLike } from '../../src/typeorm/data-source-like'
+import { serverOf, type DataSourceLike } from '../../src/typeorm/data-source-like'
 import { queryRunnerClient } from '../../src/typeorm/query-runner-client'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { eventually } from '../eventually'
@@ -89,4 +89,14 @@ it.each([
     false,
   )
   expect(client.keepsOne).toBe(hasOne)
+})
+
+it.each([
+  [{ host: 'db', port: 5432 }, 'db:5432'],
+  [{ host: 'db' }, 'db'],
+  [{ url: 'postgres://ann:secret@db:5432/app', host: 'other' }, 'db:5432'],
+  [{ replication: { master: { host: 'primary', port: 1 }, slaves: [{ host: 'replica' }] } }, 'primary:1'],
+  [{ url: '', database: 'app.sqlite' }, undefined],
+])('The server of %j is %s: the primary, without a password', (options, server) => {
+  expect(serverOf(options)).toBe(server)
 })
