@@ -152,8 +152,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
         [devDependencies, examples.devDependencies].some((installed) => name in installed),
       'what its slot is made from, in "Slots" of docs/schedulers.md': (name) =>
         new RegExp(`\\*\\*\`?${name}\\b`, 'i').test(section('docs/schedulers.md', 'Slots')),
-      'a row in "Who else may call" of docs/schedulers.md': (name) =>
-        new RegExp(`^\\| \`?${name}\\b`, 'im').test(section('docs/schedulers.md', 'Who else may call')),
+      'a line in "Who else may call" of docs/schedulers.md': (name) =>
+        new RegExp(`^- \\*\\*\`?${name}\\b`, 'im').test(section('docs/schedulers.md', 'Who else may call')),
       'a run in docs/works-with.json: npm run test:examples -- --json --outputFile=x.json && npm run works-with x.json':
         (name) => Object.keys(runs.schedulers).some((key) => new RegExp(`^\`?${name}\\b`, 'i').test(key)),
       'a program catch-up-… in docs/guides/recipes.md or test/processes/examples/described': (name) =>
