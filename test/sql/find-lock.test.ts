@@ -69,23 +69,36 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
           .replace(/interval '(.*?)s'/, 'interval $1')
 
   const itOnServers = itOn(backend, 'postgres', 'mysql', 'mariadb')
-  itOnServers('the SQL of the runbook pauses a lock that is free, and no other, and resumes it', async () => {
-    await provider.table.create()
-    const [, clock = '', hours = '', ...updates] =
-      /```sql\n-- MySQL, MariaDB: (\S+) \+ (.*?)\n(update .*?);\n\n(update .*?);\n```/s.exec(read(RUNBOOK)) ??
-      []
-    const [pause = '', resume = ''] = updates.map(translated)
-    if (backend.dialect !== 'postgres') expect(pause).toContain(`${clock} + ${hours},`)
-    const lock = await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-    await dataSource.query(pause)
-    expect(await provider.table.find('report')).toMatchObject({ held: true, paused: false })
-    await lock?.unlock()
-    await dataSource.query(pause)
-    expect(await provider.table.find('report')).toMatchObject({ paused: true })
-    expect(await provider.lock({ name: 'report', lockAtMostFor: '1h' })).toBeUndefined()
-    await dataSource.query(resume)
-    expect(await provider.lock({ name: 'report', lockAtMostFor: '1h' })).toBeDefined()
-  })
+  itOnServers(
+    'the SQL of the runbook releases a lock, pauses one that is free, and no other, and resumes it',
+    async () => {
+      await provider.table.create()
+      const [runbook = ''] = read(RUNBOOK).split('\n## ')
+      const [release = '', pause = '', resume = ''] = Array.from(
+        runbook.matchAll(/```sql\n(?:-- MySQL, MariaDB: .*\n)?(update [^`]*?);\n```/g),
+        ([, update = '']) => translated(update),
+      )
+      const [, clock = '', hours = ''] = /^-- MySQL, MariaDB: (\S+) \+ (.*)$/m.exec(runbook) ?? []
+      if (backend.dialect !== 'postgres') expect(pause).toContain(`${clock} + ${hours},`)
+      const held = await provider.lock({ name: 'report', lockAtMostFor: '1h' })
+      await dataSource.query(pause)
+      const seen = await provider.table.find('report')
+      expect(seen).toMatchObject({ held: true, paused: false })
+      await dataSource.query(release)
+      expect(await provider.table.find('report')).toEqual({ ...seen, now: expect.any(Date) })
+      await dataSource.query(release.replace(/(?<=locked_by = ')[^']*(?='$)/, seen?.lockedBy ?? ''))
+      expect(await provider.table.find('report')).toMatchObject({
+        held: false,
+        lastRun: { outcome: 'unlocked' },
+      })
+      await expect(held?.extend('1h')).rejects.toEqual(lockError('LOCK_LOST'))
+      await dataSource.query(pause)
+      expect(await provider.table.find('report')).toMatchObject({ paused: true })
+      expect(await provider.lock({ name: 'report', lockAtMostFor: '1h' })).toBeUndefined()
+      await dataSource.query(resume)
+      expect(await provider.lock({ name: 'report', lockAtMostFor: '1h' })).toBeDefined()
+    },
+  )
 
   itOnServers('the SQL of the runbook finds a success, and locks that were lost', async () => {
     await provider.table.create()
