@@ -27,7 +27,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
   const isPrismas = ({ migrations }: PrismaSchema): boolean =>
     migrationsIn(project, migrations).some(({ name, text }) => text !== '' || name === 'migration_lock.toml')
   const migrates = (schema: PrismaSchema): boolean =>
-    isPrismas(schema) || (!pulls && (wanted.length > 0 || schema.models === ''))
+    isPrismas(schema) || wanted.length > 0 || (!pulls && schema.models === '')
   const isFirst = (schema: PrismaSchema): boolean =>
     schemas.find(({ migrations }) => migrations === schema.migrations) === schema
   const chosen = schemas.map((schema) => ({ ...schema, migrates: isFirst(schema) && migrates(schema) }))
@@ -101,7 +101,7 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
     (api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`)
   if (!migrates)
     return [
-      `There are no migrations of ${path}: create this table as those of your other models${where}, and generate the client${note}. \`prisma db push\` may make it ignore the case of names; this prints its SQL:`,
+      `There are no migrations of ${path}: create this table as those of your other models${where}, and generate the client${note}. Or let this command write a first migration: name its folder with --migrations. \`prisma db push\` may make it ignore the case of names; this prints its SQL:`,
       `npx shedlock-orm sql ${provider}${nameFlags(names)}`,
     ]
   // That of another schema names its path.

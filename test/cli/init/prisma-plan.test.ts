@@ -193,7 +193,7 @@ export default defineConfig({
     const { stdout } = await init(folder, '--table-name', 'locks')
     expect(stdout).toContain('npx prisma migrate deploy && ')
     expect(stdout).toMatch(
-      /There are no migrations of prisma\/mysql\.prisma: .*\n\n +npx shedlock-orm sql mysql --table-name locks\n/,
+      /There are no migrations of prisma\/mysql\.prisma: .* a first migration: name its folder with --migrations\. .*\n\n +npx shedlock-orm sql mysql --table-name locks\n/,
     )
   })
 
@@ -242,7 +242,9 @@ export default defineConfig({
 
   it('writes the first migration where its folder is named, and generates the functions of SQL files', async () => {
     const schema = SCHEMA.replace('client"', 'client"\n  previewFeatures = ["typedSql"]')
-    const folder = project({ 'package.json': PRISMA, [USUAL]: schema + USER })
+    // Even where other tables are pulled.
+    const manifest = packageWith({ '@prisma/client': '6' }, { scripts: { pull: 'prisma db pull' } })
+    const folder = project({ 'package.json': manifest, [USUAL]: schema + USER })
     const { added, stdout } = await init(folder, '--migrations', 'prisma/migrations')
     expect(Object.keys(added)).toEqual([USUAL, LOCK_FILE, `prisma/${MIGRATION}`])
     expect(stdout).toContain('npx prisma migrate deploy && npx prisma generate --sql\n')
