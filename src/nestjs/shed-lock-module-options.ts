@@ -45,8 +45,8 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
       }
     | undefined
   /**
-   * How long the application's shutdown waits for running tasks, and when it aborts their signals. Default:
-   * `{ timeout: '10s', abortAfter: '5s' }`.
+   * How long the application's shutdown waits for running tasks, and when it aborts their signals. Default: as of
+   * `LockingTaskExecutor.shutdown`.
    */
   readonly shutdown?: ShutdownOptions | undefined
   /**

@@ -63,6 +63,13 @@ declare global {
   /** Of typeorm-transactional, which is not installed here. */
   function Transactional(): MethodDecorator
   class AppModule {}
+  class PrismaModule {}
+  class PrismaService extends PrismaClient {}
+  /** Of @nestjs/config, which is not installed here. */
+  class ConfigModule {}
+  class ConfigService {
+    getOrThrow<T>(key: string): T
+  }
   class Reports {
     send(): Promise<void>
   }
