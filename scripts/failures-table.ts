@@ -13,7 +13,7 @@ const SESSIONS: Readonly<Record<Handling['session'], string>> = {
   none: '',
   release: '',
   end: ', on another connection',
-  'end sparingly': '; the connection is closed, if few were lately',
+  'end sparingly': '; the connection is closed, unless many were lately',
   'leave its server': ', on another connection',
 }
 const REPEATS: Readonly<Record<Handling['repeat'], string>> = {

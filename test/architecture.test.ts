@@ -146,8 +146,10 @@ it.each([
   ['docs/maintainers/architecture.md', 'src'],
   ['CONTRIBUTING.md', 'test'],
 ])('%s has every folder of %s, and no other', (page, parent) => {
-  // What stands between backticks in the first column of the tables.
-  const first = [...read(page).matchAll(/^\| (`[^|]*`) +\|/gm)].map(([, cell = '']) => cell).join()
+  // What stands between backticks at the beginning of an item of a list, before a colon.
+  const first = [...read(page).matchAll(/^- (`[^`]*`(?:, `[^`]*`)*): /gm)]
+    .map(([, names = '']) => names)
+    .join()
   const named = [...first.matchAll(/`([^`]+)`/g)].flatMap(([, folder = '']) => /^\w+\/.+/.exec(folder) ?? [])
   const folders = readdirSync(join(project, parent), { withFileTypes: true })
   const names = folders.filter((entry) => entry.isDirectory()).map(({ name }) => `${parent}/${name}`)

@@ -69,7 +69,7 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
  *
  * Something goes wrong. `callDatabase` gives each attempt a session of its own, and `FAILURES` says what to do: repeat the call or
  * not, and when; return the session, end it, or leave its server. What was certainly not executed is repeated until the time limit.
- * So is a read without an answer. A write without an answer is not: a second one could arrive after the release, and acquire the row
+ * So is a read without an answer. An acquisition without an answer is not: a second one could arrive after the release, and acquire the row
  * for nobody.
  *
  * The answer is lost, or late. The caller gets an error, and the row may be held although nobody uses it: a debt. It belongs to the
