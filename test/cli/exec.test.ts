@@ -176,15 +176,6 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     })
   })
 
-  it('ends processes that ignore SIGTERM when the lock is lost', async () => {
-    const { run, isHeld } = await openCli(backend)
-    const stubborn = `trap '' TERM; sleep 600 & sleep 600`
-    // `run` waits until no process has its output.
-    const { status } = await run('exec', 'job', '--lock-at-most-for', '1s', '--', 'sh', '-c', stubborn)
-    expect(status).toBe(76)
-    expect(await isHeld()).toBe(false)
-  })
-
   it('runs the command and frees its lock though nobody reads what it says', async () => {
     const { start, isHeld } = await openCli(backend)
     const { child, up, stop } = start(...LOCK, ...node(UNTIL_STOPPED))

@@ -69,6 +69,15 @@ describeBackends(backends)('the command of shedlock-orm exec on $name', (backend
     expect(await isHeld()).toBe(false)
   })
 
+  it('ends processes that ignore SIGTERM when the lock is lost', async () => {
+    const { run, isHeld } = await openCli(backend)
+    const stubborn = `trap '' TERM; sleep 600 & sleep 600`
+    // `run` waits until no process has its output.
+    const { status } = await run('exec', 'job', '--lock-at-most-for', '1s', '--', 'sh', '-c', stubborn)
+    expect(status).toBe(76)
+    expect(await isHeld()).toBe(false)
+  })
+
   itIf(process.platform === 'linux', 'setsid')(
     'does not wait for a zombie, nor for a process in a session of its own',
     async () => {
