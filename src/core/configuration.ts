@@ -30,7 +30,7 @@ export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFo
   readonly lockAtLeastFor?: Duration | undefined
   /**
    * What to do when the task is skipped: a function to call, or `'throw'` to reject with a `LockError` `SKIPPED` or
-   * `SHUTDOWN`. Default: the executor only returns `{ executed: false, reason }`.
+   * `SHUTDOWN`. Default: the call only resolves to `{ executed: false, reason }`, that of a NestJS method to `undefined`.
    */
   readonly onSkip?: 'throw' | ((event: LockEvent & Skip) => unknown) | undefined
 }

@@ -126,7 +126,7 @@ type ValueOf<T> = [T] extends [TaskResult<infer Value>] ? Value : T
  *
  * ```ts
  * const result = await runNow(() => reports.nightly())
- * if (!result.executed) console.log(`not run: ${result.reason}`) // held: it is running now, here or elsewhere
+ * if (!result.executed) console.log(`not run: ${result.reason}`) // held: it is running, or paused
  * ```
  *
  * @param call calls one job: a wrapped function, a method with `@SchedulerLock`, or something that calls one of these, such as a

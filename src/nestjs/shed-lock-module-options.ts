@@ -29,7 +29,7 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   readonly lockProviders?: Readonly<Record<string, LockProvider>> | undefined
   /**
    * Listeners to the events of all executors, in place of the default one. It logs each run, when it has ended, and each skip at `debug`
-   * through Nest's logger, and lost locks and failed releases at `warn`; calls that failed reject, so their callers log them.
+   * through Nest's logger, and lost locks, failed extensions and failed releases at `warn`; calls that failed reject, so their callers log them.
    * `[loggingListener(new Logger('ShedLock')), …]` adds listeners, and `[]` logs nothing.
    */
   readonly listeners?: LockingTaskExecutorOptions['listeners']

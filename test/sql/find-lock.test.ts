@@ -86,7 +86,16 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
       expect(seen).toMatchObject({ held: true, paused: false })
       await dataSource.query(release)
       expect(await provider.table.find('report')).toEqual({ ...seen, now: expect.any(Date) })
-      await dataSource.query(release.replace(/(?<=locked_by = ')[^']*(?='$)/, seen?.lockedBy ?? ''))
+      const releaseSeen = ({ lockedBy, lockUntil }: LockRecord): string =>
+        release
+          .replace(/(?<=and locked_by = ')[^']*/, lockedBy)
+          .replace(/(?<=and lock_until = ')[^']*/, lockUntil.toISOString().slice(0, -1))
+      // Its holder lives.
+      await held?.extend('2h')
+      await dataSource.query(releaseSeen(seen as LockRecord))
+      const extended = await provider.table.find('report')
+      expect(extended).toMatchObject({ held: true })
+      await dataSource.query(releaseSeen(extended as LockRecord))
       expect(await provider.table.find('report')).toMatchObject({
         held: false,
         lastRun: { outcome: 'unlocked' },
