@@ -126,7 +126,7 @@ type ValueOf<T> = [T] extends [TaskResult<infer Value>] ? Value : T
  *
  * ```ts
  * const result = await runNow(() => reports.nightly())
- * if (!result.executed) console.log(`not run: ${result.reason}`) // held: it is running, or paused
+ * if (!result.executed) console.log(`not run: ${result.reason}`) // held: it runs, is paused, or its lock has not expired
  * ```
  *
  * @param call calls one job: a wrapped function, a method with `@SchedulerLock`, or something that calls one of these, such as a

@@ -20,7 +20,7 @@ import {
  * ```
  *
  * Only code called by the task sees the lock, so tests may run in parallel. A method with `@SchedulerLock` on an object that was created
- * with `new` runs under a lock in memory that is always free.
+ * with `new`, or that Nest created without `ShedLockModule`, runs under a lock in memory that is always free.
  *
  * @returns what the task returns
  */
