@@ -86,16 +86,16 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
       expect(seen).toMatchObject({ held: true, paused: false })
       await dataSource.query(release)
       expect(await provider.table.find('report')).toEqual({ ...seen, now: expect.any(Date) })
-      const releaseSeen = ({ lockedBy, lockUntil }: LockRecord): string =>
+      const releaseSeen = (record: LockRecord | undefined): string =>
         release
-          .replace(/(?<=and locked_by = ')[^']*/, lockedBy)
-          .replace(/(?<=and lock_until = ')[^']*/, lockUntil.toISOString().slice(0, -1))
+          .replace(/(?<=and locked_by = ')[^']*/, String(record?.lockedBy))
+          .replace(/(?<=and lock_until = ')[^']*/, String(record?.lockUntil.toISOString().slice(0, -1)))
       // Its holder lives.
       await held?.extend('2h')
-      await dataSource.query(releaseSeen(seen as LockRecord))
+      await dataSource.query(releaseSeen(seen))
       const extended = await provider.table.find('report')
       expect(extended).toMatchObject({ held: true })
-      await dataSource.query(releaseSeen(extended as LockRecord))
+      await dataSource.query(releaseSeen(extended))
       expect(await provider.table.find('report')).toMatchObject({
         held: false,
         lastRun: { outcome: 'unlocked' },
