@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { createRequire, register } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { wrongUsage } from './command-error'
@@ -18,9 +18,11 @@ export async function loadFile(file: string): Promise<object> {
   const options = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ')
   const compilers = OTHER_COMPILERS.test(options)
     ? []
-    : compilersFor(project, path).flatMap((name) => project.find([name])?.path ?? [])
+    : compilersFor(project, path).flatMap((names) => project.find(names)?.path ?? [])
   try {
-    for (const compiler of compilers) await importModule(compiler)
+    for (const compiler of compilers)
+      if (compiler.endsWith('esm.mjs')) register(pathToFileURL(compiler))
+      else await importModule(compiler)
     return await loadModule(path)
   } catch (error) {
     // Otherwise, the file or the compiler has thrown an error of its own.
@@ -35,13 +37,15 @@ export async function loadFile(file: string): Promise<object> {
 const OTHER_COMPILERS = /ts-node|tsx|swc|esbuild|jiti|ts-patch/
 
 /**
- * Names the modules that let Node.js load a file in TypeScript: those of ts-node, if the project has it, because it knows the metadata
- * of decorators; for an ES module, tsx.
+ * Names the modules that let Node.js load a file in TypeScript, or those of which the first does: those of ts-node, if the project has
+ * it, because it knows the metadata of decorators; for an ES module, tsx before it.
  */
-function compilersFor(project: Project, path: string): readonly string[] {
+function compilersFor(project: Project, path: string): readonly (readonly string[])[] {
   if (!/\.[cm]?ts$/.test(path)) return []
-  if (!project.has('ts-node') || !isCommonJs(path)) return ['tsx']
-  return ['ts-node', 'tsconfig-paths'].filter((name) => project.has(name)).map((name) => `${name}/register`)
+  if (!isCommonJs(path)) return [['tsx', 'ts-node/esm']]
+  if (!project.has('ts-node')) return [['tsx']]
+  const names = ['ts-node', 'tsconfig-paths'].filter((name) => project.has(name))
+  return names.map((name) => [`${name}/register`])
 }
 
 /**

@@ -195,6 +195,26 @@ it.each<[string, Refused, RegExp]>([
   expect(answer).toEqual({ status, stdout: '', stderr: expect.stringMatching(message) })
 })
 
+it('ts-node loads an ES module in TypeScript, if there is no tsx', async () => {
+  const hooks = `import { readFileSync } from 'node:fs'
+export const load = (url, context, next) => url.endsWith('.ts')
+  ? { format: 'module', shortCircuit: true, source: readFileSync(new URL(url), 'utf8').replace('as const', '') }
+  : next(url, context)`
+  const options = "{ type: 'better-sqlite3', database: 'app.db' as const }"
+  const files = {
+    'package.json': '{"type":"module","devDependencies":{"ts-node":"10"}}',
+    'node_modules/ts-node/package.json': '{"exports":{"./esm":"./esm.mjs"}}',
+    'node_modules/ts-node/esm.mjs': hooks,
+    'data-source.ts': `import { DataSource } from 'typeorm'\nexport default new DataSource(${options})`,
+    'app.db': '',
+  }
+  const folder = project(files, 'typeorm', 'better-sqlite3')
+  expect(await runCli(['doctor', '-d', 'data-source.ts'], { cwd: folder })).toMatchObject({
+    status: 1,
+    stdout: expect.stringContaining("through TypeORM's better-sqlite3"),
+  })
+})
+
 it('a DataSource that cannot be initialised is told from a database that cannot be reached', async () => {
   const source = (options: string): string =>
     `const { DataSource } = require('typeorm')\nmodule.exports = new DataSource({ type: 'better-sqlite3', ${options} })`
