@@ -84,10 +84,9 @@ function foldersAt(project: Project, wanted: string): readonly string[] {
   const dated = new Project(path).sources().filter((file) => DATED.test(basename(file)))
   const oldestFirst = dated.toSorted((one, other) => (basename(one) < basename(other) ? -1 : 1))
   const newest = new Map(oldestFirst.map((file) => [file.split('/')[0], dirname(file)]))
-  const parts = [...newest.values()]
-  return (parts.length === 0 || parts.includes('.') ? ['.'] : parts).map((part) =>
-    project.short(join(path, part)),
-  )
+  const found = [...newest.values()]
+  const parts = found.length === 0 || found.includes('.') ? ['.'] : found
+  return parts.map((part) => project.short(join(path, part)))
 }
 
 /** A text without comments on lines of their own, and without what a formatter changes. */
@@ -132,7 +131,8 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
 function withoutFolder({ project, names }: Task): readonly Step[] {
   const texts = project.sources().map((file) => project.read(file))
   const found = texts.flatMap((text) => [...text.matchAll(TYPE)].map(([, type]) => type))
-  const types = new Set(found)
+  const driven = Object.keys(project.declared).flatMap((name) => TYPES[name] ?? [])
+  const types = new Set(found.length > 0 ? found : driven)
   const [type] = types.size === 1 ? types : []
   // The entity needs it for a schema, and for names on MySQL.
   const dialect = (type && dialectOfDataSource({ type })) ?? '<database>'
@@ -154,6 +154,8 @@ ${entities}`
   return [[what, code], running(project)]
 }
 
+/** Where only the app's environment has the type. */
+const TYPES: Readonly<Record<string, string>> = { pg: 'postgres', mysql2: 'mysql', sqlite3: 'sqlite' }
 const TYPE = new RegExp(`\\btype: ['"](${Object.keys(DATABASE_TYPES).join('|')})['"]`, 'g')
 
 /** A DataSource that a file makes when it is loaded, not in a function, and its name if it has one. */
@@ -176,18 +178,13 @@ function clientOf(project: Project): Plan['client'] {
 /** The files that scripts pass to TypeORM's command line, that of migrations first; without any, those that export a DataSource. */
 function dataSourcesOf(project: Project): readonly string[] {
   const scripts = project.scripts(/\btypeorm\b.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b/)
-  const named = likelyFirst(scripts, ({ text }) => text.includes(':run')).map(({ found }) =>
-    project.short(join(project.root, found)),
-  )
+  const runs = scripts.filter(({ text }) => text.includes(':run'))
+  const named = [...runs, ...scripts].map(({ found }) => project.short(join(project.root, found)))
   const exports = (file: string): boolean => /^(export|(module\.)?exports)\b/m.test(project.read(file))
-  const isUsual = (file: string): boolean =>
-    /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i.test(file)
-  const files = named.length > 0 ? named : likelyFirst(project.sources(MADE).filter(exports), isUsual)
+  const made = project.sources(MADE).filter(exports)
+  const usual = made.filter((file) => /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i.test(file))
+  const files = named.length > 0 ? named : [...usual, ...made]
   // One that the command line refuses, or that starts the app.
   const starts = (text: string): boolean => INITIALIZES.test(text) || text.includes('.listen(')
   return [...new Set(files)].filter((file) => !starts(project.read(file)))
-}
-
-function likelyFirst<T>(all: readonly T[], isLikely: (one: T) => boolean): readonly T[] {
-  return [true, false].flatMap((likely) => all.filter((one) => isLikely(one) === likely))
 }

@@ -255,12 +255,19 @@ describe('shedlock-orm init with TypeORM', () => {
     expect(stdout).toContain(`or create the table that \`${sql}\` prints`)
   })
 
-  it('prints the entity with a place for a dialect that it does not know, and no step for one that is listed', async () => {
-    const source = (entities: string) => ({
-      'package.json': TYPEORM,
+  it('prints the entity with a place for a dialect that neither a type nor a driver shows, and no step for one that is listed', async () => {
+    const source = (entities: string, driver: Texts = {}) => ({
+      'package.json': packageWith({ typeorm: '^1.1.1', typescript: '^6.0.0', ...driver }),
       'src/data-source.ts': `new DataSource({ type: process.env.TYPE, entities: [${entities}] })`,
     })
-    expect((await init(project(source('')))).stdout).toContain("shedLockEntity({ dialect: '<database>' })")
+    for (const [driver, dialect] of [
+      [{}, '<database>'],
+      [{ pg: '8' }, 'postgres'],
+      [{ pg: '8', mysql2: '3' }, '<database>'],
+    ] as const)
+      expect((await init(project(source('', driver)))).stdout).toContain(
+        `shedLockEntity({ dialect: '${dialect}' })`,
+      )
     const synchronized = await init(project(source('], synchronize: true, x: [')))
     expect(synchronized.stdout).toMatch(/1\. List the entity .*\n2\. Lock each job/s)
     const again = await init(project(source("shedLockEntity({ dialect: 'mysql' })")))
