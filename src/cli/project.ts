@@ -140,7 +140,7 @@ export class Project {
     return Object.entries(this.manifest.scripts ?? {}).flatMap(([name, text]) => {
       const match = expression.exec(text)
       if (!match) return []
-      const isPlain = !/[&|;]|--(force|accept|watch|no-engine)|\b(test|e2e|ci|prod\w*)\b/.test(
+      const isPlain = !/[&|;]|--(force|accept|watch|no-engine)|\b(test|e2e|ci|prod\w*|postinstall)\b/.test(
         `${name} ${text}`,
       )
       const command = isPlain ? `${this.#manager()} run ${name}` : undefined

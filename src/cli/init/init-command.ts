@@ -82,12 +82,10 @@ const GENERATED = /^([ \t\r]*(\/\/.*)?\n)*[ \t]*\/\/.*\b(generated (by|from)|do 
 
 function ormOf(project: Project, members: readonly Project[], wanted: string | undefined) {
   const having = (has: (name: string) => boolean) => ORMS.filter(({ packages }) => packages.some(has))
-  const isPrismas = ({ name }: { name: string }): boolean =>
-    name === 'prisma' && project.exists('prisma/schema.prisma')
   const choices = [
     having((name) => project.declares(name)),
     having((name) => project.has(name)),
-    ORMS.filter(isPrismas),
+    having((name) => name === 'prisma' && project.exists('prisma/schema.prisma')),
   ]
   const found = choices.find((each) => each.length > 0) ?? []
   // Prisma 8 needs the package prisma too.
@@ -95,9 +93,7 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
   const known = found.filter(({ name }) => name !== 'prisma' || !is8)
   const [orm, ...others] = wanted === undefined ? known : ORMS.filter(({ name }) => name === wanted)
   if (!orm) {
-    const withOrm = members.filter((member) =>
-      ORMS.some(({ packages }) => packages.some((name) => member.declares(name))),
-    )
+    const withOrm = members.filter((member) => having((name) => member.declares(name)).length > 0)
     const elsewhere = withOrm.map(({ root }) => project.short(root)).join(', ')
     const why = `The package.json of ${project.root} names neither typeorm nor @prisma/client`
     throw wrongUsage(
@@ -125,10 +121,8 @@ function check({ project, names }: Task, plan: Plan): Step {
   const [dataSource, ...others] = dataSources
   const file = usualFileWith(project, variable)
   const built = dataSource === undefined || project.exists(dataSource) ? '' : ', after a build'
-  const other =
-    others.length === 0 ? '' : `; if that is not the database of the jobs, with ${others.join(' or ')}`
-  const set =
-    dataSource === undefined && variable !== '' && file === undefined ? `, with ${variable} set` : ''
+  const other = others[0] ? `; if that is not the database of the jobs, with ${others.join(' or ')}` : ''
+  const set = !dataSource && variable && !file ? `, with ${variable} set` : ''
   // It cannot use Prisma's engine.
   const install = missingDriver === undefined ? '' : project.adds('-D', missingDriver)
   const options = `${dataSource ? ` -d ${dataSource}` : ''}${file ? ` --env ${file}` : ''}${nameFlags(names)}`

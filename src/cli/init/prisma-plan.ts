@@ -87,7 +87,7 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
 }
 
 function migrating({ project, names }: Task, schema: ChosenSchema, flag: string, isOneOfMany: boolean): Step {
-  const { provider, migrations, migrates, files } = schema
+  const { provider, migrations, migrates, files, tables } = schema
   const path = project.short(schema.path)
   const where = isOneOfMany ? `, where you use ${path}` : ''
   // Prisma finds only a folder of this name beside a schema.
@@ -96,9 +96,12 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
   const text = files.map((file) => file.text).join('\n')
   const [, api] = /\bprovider\s*=\s*"([^"]*(?:graphql|trpc|crud|nestjs)[^"]*)"/.exec(text) ?? []
   const isRemote = ['@prisma/adapter-libsql', '@prisma/adapter-d1'].some((name) => project.has(name))
+  const existing = migrationsIn(project, migrations)
+  const pushed = tables.find((table) => existing.every((each) => !each.text.includes(table)))
   const note =
     (isRemote ? ' (this reaches neither Turso nor D1: run the SQL there as that of the others)' : '') +
-    (api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`)
+    (api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`) +
+    (migrates && pushed ? ` (no migration has ${pushed}: if you push your models, do that instead)` : '')
   if (!migrates)
     return [
       `There are no migrations of ${path}: create this table as those of your other models${where}, and generate the client${note}. Or let this command write a first migration: name its folder with --migrations. \`prisma db push\` may make it ignore the case of names; this prints its SQL:`,

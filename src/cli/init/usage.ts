@@ -36,9 +36,6 @@ const OTHER: Scheduler = [
   '// let your scheduler call it every 15 minutes: lockAtLeastFor is a little less',
 ]
 
-/** What starts its code in a way of its own. */
-const FRAMEWORKS = ['next', 'nuxt', 'nitropack']
-
 /** The schedulers that a member of a workspace names, the one to print first. */
 export function schedulersOf(member: Project): readonly (keyof typeof KNOWN)[] {
   const names = Object.keys(KNOWN) as (keyof typeof KNOWN)[]
@@ -53,8 +50,7 @@ type Usage = readonly [scheduler: string, step: Step, ...needs: string[]]
 export function usage(task: Task, plan: Plan): Usage {
   const { project } = task
   const own = schedulersOf(project)
-  const names = own.length > 0 || !project.workspace ? own : schedulersOf(project.workspace)
-  const [name, ...others] = names
+  const [name, ...others] = own.length > 0 || !project.workspace ? own : schedulersOf(project.workspace)
   const version = name === undefined ? '' : project.version(name)
   const also = others.map((each) => `, and ${each} ${project.version(each)}, which is not shown`).join('')
   const found = `${name ?? 'no scheduler that it knows'} ${version}`.trim() + also
@@ -74,7 +70,9 @@ export function usage(task: Task, plan: Plan): Usage {
   const [module, scheduler] = isPrinted ? [name ?? '', known[1]] : ['', OTHER]
   const pages = [
     ...(isPrinted ? [] : [typeof known === 'string' ? known : DOCS]),
-    ...(FRAMEWORKS.some((each) => project.has(each)) ? ['docs/guides/recipes.md#nextjs-nuxt-monorepos'] : []),
+    ...(['next', 'nuxt', 'nitropack'].some((each) => project.has(each))
+      ? ['docs/guides/recipes.md#nextjs-nuxt-monorepos']
+      : []),
   ].join(', ')
   const what = `Lock each job that one instance is to run${pages && ` (see ${pages} in the repository)`}`
   return [found, [what, linesOf(task, plan, module, scheduler)]]
@@ -117,22 +115,28 @@ function importOf(project: Project, { client: { name, file, imported = `{ ${name
 }
 
 /** @param hasCron whether it has `@Cron`, and not only timers */
-function nest(task: Task, plan: Plan, found: string, hasCron: boolean): Usage {
+function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usage {
   const { project } = task
   const [name, entry] = plan.provider
   // Nest knows the DataSource only through this package.
   const isKnown = entry !== 'typeorm' || project.has('@nestjs/typeorm')
+  const isOnly = !plan.others?.length
   const call = callOf(task, plan, isKnown ? 'client' : plan.client.name)
-  const lockProvider = !isKnown ? call : call === `${name}(client)` ? name : `(client) => ${call}`
+  const found = call === `${name}(client)` ? name : `(client) => ${call}`
   const [, atLeast, timer] = OTHER
   const [cron, time, slot] = hasCron
     ? [`@Cron(${CRON}) // needs ScheduleModule.forRoot()`, ', cronTime: CronTime', '']
     : [timer, '', `, ${atLeast}`]
+  const options = `{ lockProvider: ${isKnown && isOnly ? found : call}${time} }`
+  const injected = `{
+  inject: [PrismaService], // the one with this table
+  useFactory: (client: PrismaService) => (${options}),
+}`
   const code = `${hasCron ? "import { CronTime } from 'cron'\n" : ''}import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { ${name} } from 'shedlock-orm/${entry}'
 ${isKnown ? '' : `${importOf(project, plan)}\n`}
 // in the imports of each root module whose app has jobs
-ShedLockModule.forRoot({ lockProvider: ${lockProvider}${time} })
+ShedLockModule.${isOnly ? `forRoot(${options})` : `forRootAsync(${injected})`}
 
 // on each job
 class Reports {
@@ -145,5 +149,5 @@ class Reports {
 app.enableShutdownHooks()`
   const what =
     'Import the module, and lock each job that one instance is to run (for one of several clients, and jobs of SchedulerRegistry, see docs/nestjs.md in the repository)'
-  return [found, [what, code], ...(hasCron ? [`cron${project.versionFor(NEST, 'cron')}`] : [])]
+  return [scheduler, [what, code], ...(hasCron ? [`cron${project.versionFor(NEST, 'cron')}`] : [])]
 }

@@ -197,6 +197,24 @@ export default defineConfig({
     )
   })
 
+  it('says which models no migration creates, because the app may push them', async () => {
+    const models = `${USER}\nmodel Post {\n  id Int @id\n  @@map("blog_posts")\n}\n`
+    const first = 'create table "User" ();\nalter table posts rename to "blog_posts";'
+    const stdout = async (migration: string) =>
+      (
+        await init(
+          project({
+            ...{ 'package.json': PRISMA, [USUAL]: SCHEMA + models },
+            'prisma/migrations/1_init/migration.sql': migration,
+          }),
+        )
+      ).stdout
+    expect(await stdout('create table "User" ()')).toContain(
+      'client (no migration has blog_posts: if you push your models, do that instead):',
+    )
+    expect(await stdout(first)).toContain('generate the client:')
+  })
+
   it('finds the table in a migration whose name has no date', async () => {
     const squashed = { 'prisma/migrations/0_init/migration.sql': `create table users ();\n${SQL}` }
     const folder = project({ 'package.json': PRISMA, [USUAL]: `${SCHEMA}${USER}\n${MODEL}`, ...squashed })
@@ -295,12 +313,13 @@ export default defineConfig({
       'test:migrate': 'prisma migrate deploy',
       start: 'prisma migrate deploy && node main.js',
       other: 'prisma migrate deploy --schema other.prisma',
+      postinstall: 'prisma generate',
       migrate: 'dotenv -e ../.env -- prisma migrate deploy',
       watch: 'prisma generate --watch',
       generate: 'prisma generate',
     }
     const manifest = packageWith({ '@prisma/client': '7.10.0' }, { scripts })
-    const { stdout } = await init(project({ 'package.json': manifest, ...ON_POSTGRES }))
+    const { stdout } = await init(project({ 'package.json': manifest, [USUAL]: SCHEMA, [LOCK_FILE]: LOCK }))
     expect(stdout).toContain('client:\n\n   npm run migrate && npm run generate\n')
   })
 
@@ -351,7 +370,10 @@ export default defineConfig({
     ],
     [
       'with several schemas, of which none is named',
-      { 'a/a.prisma': SCHEMA, 'b/b.prisma': `${SCHEMA}model Other {\n}\n` },
+      {
+        ...{ 'a/a.prisma': SCHEMA, 'b/b.prisma': `${SCHEMA}model Other {\n}\n` },
+        'c/c.prisma': SCHEMA.replace('postgresql', 'mongodb'),
+      },
       [],
       /several .* with different models: a\/a\.prisma \(a\/migrations\), b\/b\.prisma \(b\/migrations\) – name/,
     ],

@@ -122,6 +122,18 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(read('docs/prisma.md')).toContain('\n## MySQL and MariaDB\n')
   })
 
+  it('inject the client of Nest if there are others', async () => {
+    const dependencies = { '@prisma/client': '7', '@nestjs/schedule': '6', typescript: '6' }
+    const files = { 'a/a.prisma': SCHEMA, 'b/b.prisma': SCHEMA + USER }
+    const folder = project({ 'package.json': packageWith(dependencies), ...files })
+    expect((await init(folder, '--migrations', 'a/migrations')).stdout).toContain(
+      `ShedLockModule.forRootAsync({
+     inject: [PrismaService], // the one with this table
+     useFactory: (client: PrismaService) => ({ lockProvider: prismaLockProvider(client), cronTime: CronTime }),
+   })`,
+    )
+  })
+
   it('do not import the DataSource of the command line, beside that of Nest', async () => {
     const files = { 'data-source.ts': 'export default new DataSource({})' }
     const code = await printed({ typeorm: '1.1.1', '@nestjs/typeorm': '12', croner: '10.0.1' }, files)
