@@ -119,7 +119,8 @@ function perform({ file, text, appends }: Write, isDry = false): void {
 function check({ project, names }: Task, plan: Plan): Step {
   const { dataSources = [], missingDriver, variable = 'DATABASE_URL' } = plan
   const [dataSource, ...others] = dataSources
-  const file = usualFileWith(project, variable)
+  const used = project.read(dataSource ?? '').match(/(?<=\bprocess\.env(\.|\[['"]))\w+/g) ?? []
+  const file = usualFileWith(project, variable, ...used)
   const built = dataSource === undefined || project.exists(dataSource) ? '' : ', after a build'
   const other = others[0] ? `; if that is not the database of the jobs, with ${others.join(' or ')}` : ''
   const set = !dataSource && variable && !file ? `, with ${variable} set` : ''

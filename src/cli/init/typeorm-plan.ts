@@ -129,8 +129,7 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
 }
 
 function withoutFolder({ project, names }: Task): readonly Step[] {
-  const texts = project.sources().map((file) => project.read(file))
-  const found = texts.flatMap((text) => [...text.matchAll(TYPE)].map(([, type]) => type))
+  const found = project.sources().flatMap((file) => project.read(file).match(TYPE) ?? [])
   const driven = Object.keys(project.declared).flatMap((name) => TYPES[name] ?? [])
   const types = new Set(found.length > 0 ? found : driven)
   const [type] = types.size === 1 ? types : []
@@ -156,7 +155,7 @@ ${entities}`
 
 /** Where only the app's environment has the type. */
 const TYPES: Readonly<Record<string, string>> = { pg: 'postgres', mysql2: 'mysql', sqlite3: 'sqlite' }
-const TYPE = new RegExp(`\\btype: ['"](${Object.keys(DATABASE_TYPES).join('|')})['"]`, 'g')
+const TYPE = new RegExp(`(?<=\\btype: ['"])(${Object.keys(DATABASE_TYPES).join('|')})(?=['"])`, 'g')
 
 /** A DataSource that a file makes when it is loaded, not in a function, and its name if it has one. */
 const MADE = /^(?=\w)(?!.*(?:=>|\bfunction\b))(?:.*\bconst (\w+)\b)?.*\bnew (?:\w+\.)?DataSource\(/m

@@ -318,11 +318,13 @@ describe('shedlock-orm init with TypeORM', () => {
   it('prints how to check with the DataSource, and the name that it has', async () => {
     const files = {
       'package.json': packageWith({ typeorm: '1.1.1' }),
-      'src/data-source.ts': 'export const AppDataSource: DataSource = new DataSource({})',
+      'src/data-source.ts':
+        'export const AppDataSource: DataSource = new DataSource({ host: process.env.DB_HOST })',
+      '.env': 'DB_HOST=db',
     }
     const { stdout } = await init(project(files))
     expect(stdout).toContain(
-      '(docs/cli.md#connection):\n\n   npx shedlock-orm doctor -d src/data-source.ts\n',
+      '(docs/cli.md#connection):\n\n   npx shedlock-orm doctor -d src/data-source.ts --env .env\n',
     )
     expect(stdout).toContain(
       "import { AppDataSource } from './data-source' // in src, if your app initializes it\n",
