@@ -63,7 +63,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     provider: ['prismaLockProvider', 'prisma'],
     client: { name: 'prisma' },
     missingDriver: missing.includes(undefined) ? undefined : missing[0],
-    variable: first.variable ?? (first.url?.startsWith('file:') ? '' : undefined),
+    variable: first.variable ?? (first.url ? '' : undefined),
   }
 }
 
@@ -80,7 +80,8 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
     return `No Prisma schema has its migrations in ${wanted.join(', ')} – there is ${shown}.`
   if (all.length > 0)
     return `There are several Prisma schemas with different models: ${shown} – name those that need the table by their migrations with --migrations.`
-  const elsewhere = project.filesOfWorkspace('.prisma')
+  const files = project.filesOfWorkspace('.prisma')
+  const elsewhere = files.filter((file) => /^\s*datasource\s/m.test(project.read(file)))
   return elsewhere.length === 0
     ? 'There is no Prisma schema in this folder – run `npx prisma init`, or this command where the schema is.'
     : `There is no Prisma schema here, but ${elsewhere.join(', ')} – run \`npx shedlock-orm init prisma\` where you run Prisma.`
@@ -114,7 +115,7 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
     ['migrate deploy', ''],
     ['generate', text.includes('typedSql') ? ' --sql' : ''],
   ].map(([does = '', options = '']) => {
-    const own = project.scripts(new RegExp(`prisma ${does}`)).filter((script) => isIts(script.text))
+    const own = project.scripts(new RegExp(`prisma(\\.\\w+)? ${does}`)).filter((script) => isIts(script.text))
     return own.find(({ command }) => command)?.command ?? `npx prisma ${does}${options}${flag}`
   })
   return [`Migrate, and generate the client${where}${note}:`, commands.join(' && ')]

@@ -13,6 +13,7 @@ describe('shedlock-orm init', () => {
       'package.json': JSON.stringify({ workspaces: ['packages/*'], devDependencies: { prisma: '7' } }),
       'packages/db/package.json': '{"dependencies":{"@prisma/client":"7","prisma":"7"}}',
       'packages/db/prisma/schema.prisma': SCHEMA,
+      'packages/db/prisma/models/user.prisma': USER,
       'packages/client/package.json': packageWith({ '@prisma/client': '7' }),
       'packages/jobs/package.json': '{"dependencies":{"@prisma/client":"7","node-cron":"3.0.3"}}',
       'packages/web/package.json': packageWith({ croner: '10' }),

@@ -17,6 +17,7 @@ import {
   TYPEORM,
   USER,
   USUAL,
+  VALID,
 } from './init-project'
 
 describe('shedlock-orm init with Prisma', () => {
@@ -316,7 +317,7 @@ export default defineConfig({
       postinstall: 'prisma generate',
       migrate: 'dotenv -e ../.env -- prisma migrate deploy',
       watch: 'prisma generate --watch',
-      generate: 'prisma generate',
+      generate: 'bash ../prisma.sh generate',
     }
     const manifest = packageWith({ '@prisma/client': '7.10.0' }, { scripts })
     const { stdout } = await init(project({ 'package.json': manifest, [USUAL]: SCHEMA, [LOCK_FILE]: LOCK }))
@@ -330,12 +331,18 @@ export default defineConfig({
     expect((await init(folder)).names).toContain('prisma/migrations/69_create_shedlock/migration.sql')
   })
 
-  it('needs no variable if the schema contains the path of the database', async () => {
-    const file = SCHEMA.replace('postgresql', 'sqlite').replace('env("POSTGRES_URL")', '"file:./dev.db"')
-    const { stdout } = await init(
-      project({ 'package.json': PRISMA, [USUAL]: file, '.env': 'DATABASE_URL=x' }),
-    )
-    expect(stdout).toMatch(/Check the table and the connection .*doctor\n$/s)
+  it.each<[string, Texts]>([
+    [
+      'schema contains the path of the database',
+      { [USUAL]: SCHEMA.replace('postgresql', 'sqlite').replace('env("POSTGRES_URL")', '"file:./dev.db"') },
+    ],
+    [
+      'config has found the URL',
+      { 'prisma.config.ts': "export default { datasource: { url: 'postgres://db' } }", [USUAL]: VALID },
+    ],
+  ])('needs no variable if the %s', async (_, files) => {
+    const folder = project({ 'package.json': PRISMA, '.env': 'DATABASE_URL=x', ...files }, 'prisma')
+    expect((await init(folder)).stdout).toMatch(/Check the table and the connection .*doctor\n$/s)
   })
 
   it('adds the contract of Prisma 8', async () => {
