@@ -68,11 +68,12 @@ export function usage(task: Task, plan: Plan): Usage {
   const known = name === undefined ? DOCS : KNOWN[name]
   const isPrinted = typeof known !== 'string' && Number.parseInt(version, 10) >= known[0]
   const [module, scheduler] = isPrinted ? [name ?? '', known[1]] : ['', OTHER]
+  // Jobs that no scheduler shows may be in any package.
+  const apps = name === undefined ? project.members() : [project]
+  const hasFramework = apps.some((app) => ['next', 'nuxt', 'nitropack'].some((each) => app.has(each)))
   const pages = [
     ...(isPrinted ? [] : [typeof known === 'string' ? known : DOCS]),
-    ...(['next', 'nuxt', 'nitropack'].some((each) => project.has(each))
-      ? ['docs/guides/recipes.md#nextjs-nuxt-monorepos']
-      : []),
+    ...(hasFramework ? ['docs/guides/recipes.md#nextjs-nuxt-monorepos'] : []),
   ].join(', ')
   const what = `Lock each job that one instance is to run${pages && ` (see ${pages} in the repository)`}`
   return [found, [what, linesOf(task, plan, module, scheduler)]]

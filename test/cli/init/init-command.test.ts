@@ -41,10 +41,10 @@ describe('shedlock-orm init', () => {
       'package.json': JSON.stringify({ workspaces: ['*'] }),
       'db/package.json': packageWith({ '@prisma/client': '7' }),
       'db/prisma/schema.prisma': SCHEMA,
-      'bot/package.json': '{"dependencies":{"discord.js":"14"}}',
+      'web/package.json': '{"dependencies":{"next":"16"}}',
     })
     const says =
-      'is to run (see docs/schedulers.md#slots in the repository); if it is in another package, install shedlock-orm there;'
+      'is to run (see docs/schedulers.md#slots, docs/guides/recipes.md#nextjs-nuxt-monorepos in the repository); if it is in another package, install shedlock-orm there;'
     expect((await init(join(folder, 'db'))).stdout).toContain(says)
     const alone = project({ 'package.json': packageWith({ '@prisma/client': '7' }), [USUAL]: SCHEMA })
     expect((await init(alone)).stdout).toContain(
