@@ -23,10 +23,10 @@ export const SCHEDULERS = {
 /** The compiler and test/registries.test.ts name the places of each. */
 export type SchedulerName = keyof typeof SCHEDULERS
 
-const [NEST, VERCEL] = ['@nestjs/schedule', 'vercel.json'] as const
-/** With the routes that Vercel calls as jobs, and the one to print first in front. */
+const [NEST, ROUTES] = ['@nestjs/schedule', 'routes called as jobs'] as const
+/** With routes that Vercel or others call, and the one to print first in front. */
 const KNOWN = {
-  ...{ [NEST]: SCHEDULERS[NEST], [VERCEL]: 'docs/guides/failover.md#serverless-functions' },
+  ...{ [NEST]: SCHEDULERS[NEST], [ROUTES]: 'docs/guides/failover.md#serverless-functions' },
   ...SCHEDULERS,
 }
 
@@ -36,12 +36,15 @@ const OTHER: Scheduler = [
   '// let your scheduler call it every 15 minutes: lockAtLeastFor is a little less',
 ]
 
+/** Whether a framework starts its code in a way of its own. */
+const isFramework = (app: Project): boolean => ['next', 'nuxt', 'nitropack'].some((each) => app.has(each))
+
 /** The schedulers that a member of a workspace names, the one to print first. */
 export function schedulersOf(member: Project): readonly (keyof typeof KNOWN)[] {
   const names = Object.keys(KNOWN) as (keyof typeof KNOWN)[]
-  return names.filter((name) =>
-    name === VERCEL ? member.read(VERCEL).includes('"crons"') : member.declares(name),
-  )
+  const routes = isFramework(member) ? member.sources().filter((file) => /\bapi\/crons?\b/.test(file)) : []
+  const hasRoutes = routes.length > 0 || member.read('vercel.json').includes('"crons"')
+  return names.filter((name) => (name === ROUTES ? hasRoutes : member.declares(name)))
 }
 
 /** The scheduler and its version, the lines to write, and what they import beside this package and the scheduler. */
@@ -54,13 +57,13 @@ export function usage(task: Task, plan: Plan): Usage {
   const version = name === undefined ? '' : project.version(name)
   const also = others.map((each) => `, and ${each} ${project.version(each)}, which is not shown`).join('')
   const found = `${name ?? 'no scheduler that it knows'} ${version}`.trim() + also
-  if (name === NEST || ((name ?? VERCEL) === VERCEL && project.has('@nestjs/core')))
+  if (name === NEST || ((name ?? ROUTES) === ROUTES && project.has('@nestjs/core')))
     return nest(task, plan, found, name === NEST)
-  if (name === VERCEL)
+  if (name === ROUTES)
     return [
       found,
       [
-        `Lock each route that Vercel, which may call it twice, is to run once, as ${KNOWN[VERCEL]} in the repository shows, with this executor`,
+        `Lock each route that is called as a job, because a call may come twice, as ${KNOWN[ROUTES]} in the repository shows, with this executor`,
         `new LockingTaskExecutor(${callOf(task, plan, plan.client.name)})`,
       ],
       'croner',
@@ -70,10 +73,9 @@ export function usage(task: Task, plan: Plan): Usage {
   const [module, scheduler] = isPrinted ? [name ?? '', known[1]] : ['', OTHER]
   // Jobs that no scheduler shows may be in any package.
   const apps = name === undefined ? project.members() : [project]
-  const hasFramework = apps.some((app) => ['next', 'nuxt', 'nitropack'].some((each) => app.has(each)))
   const pages = [
     ...(isPrinted ? [] : [typeof known === 'string' ? known : DOCS]),
-    ...(hasFramework ? ['docs/guides/recipes.md#nextjs-nuxt-monorepos'] : []),
+    ...(apps.some(isFramework) ? ['docs/guides/recipes.md#nextjs-nuxt-monorepos'] : []),
   ].join(', ')
   const what = `Lock each job that one instance is to run${pages && ` (see ${pages} in the repository)`}`
   return [found, [what, linesOf(task, plan, module, scheduler)]]

@@ -92,11 +92,18 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(tsc(folder)).toBe('')
   })
 
-  it('name the pages about routes that Vercel calls, and about what starts its code by itself', async () => {
-    const dependencies = { '@prisma/client': '7.10.0', croner: '10.0.1', next: '14.2.35' }
-    const code = await printed(dependencies, { 'vercel.json': VERCEL, [USUAL]: SCHEMA })
-    expect(code).toMatch(/as docs\/guides\/failover\.md#serverless-functions in the .*, with this executor;/)
-    expect(code).toMatch(/^new LockingTaskExecutor\(prismaLockProvider\(prisma\)\)$/m)
+  it('name the pages about routes that are called, and about what starts its code by itself', async () => {
+    const withExpress = { '@prisma/client': '7.10.0', croner: '10.0.1' }
+    const dependencies = { ...withExpress, next: '14.2.35' }
+    const route = { 'src/app/api/cron/report/route.ts': '', [USUAL]: SCHEMA }
+    for (const files of [{ 'vercel.json': VERCEL, [USUAL]: SCHEMA }, route]) {
+      const code = await printed(dependencies, files)
+      expect(code).toMatch(
+        /as docs\/guides\/failover\.md#serverless-functions in the .*, with this executor;/,
+      )
+      expect(code).toMatch(/^new LockingTaskExecutor\(prismaLockProvider\(prisma\)\)$/m)
+    }
+    expect(await printed(withExpress, route)).toContain("from 'croner'")
     const started = await printed(dependencies, { [USUAL]: SCHEMA })
     expect(started).toContain('(see docs/guides/recipes.md#nextjs-nuxt-monorepos in the')
     expect(read('docs/guides/failover.md')).toContain('\n## Serverless functions\n')
