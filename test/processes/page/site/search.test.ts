@@ -47,7 +47,7 @@ describe('the search finds the answer first', () => {
     ['runs twice', '/docs/guides/operating#it-runs-twice'],
     ['my job runs twice', '/docs/guides/operating#it-runs-twice'],
     ['never runs', '/docs/guides/operating#it-never-runs'],
-    ['stuck lock', '/docs/cli#shedlock-orm-release'],
+    ['stuck lock', '/docs/guides/operating#states'],
     ['lock not released', '/docs/cli#shedlock-orm-release'],
     ['delete a lock', '/docs/guides/operating'],
     ['clock drift', '/docs/how-a-lock-behaves#guarantees'],
