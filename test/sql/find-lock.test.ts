@@ -73,7 +73,7 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
     'the SQL of the runbook releases a lock, pauses one that is free, and no other, and resumes it',
     async () => {
       await provider.table.create()
-      const [runbook = ''] = read(RUNBOOK).split('\n## ')
+      const [, runbook = ''] = read(RUNBOOK).split('\n## ')
       const [release = '', pause = '', resume = ''] = Array.from(
         runbook.matchAll(/```sql\n(?:-- MySQL, MariaDB: .*\n)?(update [^`]*?);\n```/g),
         ([, update = '']) => translated(update),
