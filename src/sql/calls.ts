@@ -208,7 +208,7 @@ function intervalBefore(repeat: number, repeats: Handling['repeat'], paused: num
 /**
  * Repeats a call until it is answered, fails for good, or runs out of time. A call that was certainly not executed is repeated, so that
  * a restart of the server loses no job. While that would be harmless, it is also repeated without an answer: its first attempt gets half of
- * the time, and the second one the rest, on another connection.
+ * the time, and after silence the second one gets the rest, on another connection.
  *
  * @throws LockError `TIMEOUT`, `DATABASE_ERROR`, why the client is `unusable`, or that of the attempt; DriverError for a server error
  *   that is not retried
@@ -239,6 +239,7 @@ export async function callDatabase<T>(
     if (kind === 'given-up') share.takesRest = true
     // The server let it wait for what is in the way. An attempt that is cut short there would cost its session.
     share.least = Math.max(share.least, shortest + Math.min(LONGEST_WAIT, waited))
+    // While no more repeats are allowed on servers that accept no writes, it pauses again instead.
     for (;;) {
       const interval = time.jittered(intervalBefore(repeat, handling.repeat, paused))
       // The deadline may have cut the last attempt short, so report an earlier failure that explains more. Anything else speaks for itself.

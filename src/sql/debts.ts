@@ -60,7 +60,8 @@ class Settlement implements PendingRelease {
     private readonly shared: ClientState,
   ) {
     const { write, timeLimit } = debt
-    // Its answer may still come, but not for longer: a dead connection may take a quarter of an hour to fail. A drain does not wait at all.
+    // Its answer may still come, but is not waited for any longer: a dead connection may take a quarter of an hour to fail. A drain does
+    // not wait for it at all.
     if (write && write.effect !== 'lost' && debtors.every(({ isOpen }) => isOpen)) this.due += timeLimit
     for (const debtor of debtors) debtor.add(this)
     shared.releases.add(this)

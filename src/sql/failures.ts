@@ -102,6 +102,7 @@ export const FAILURES = {
     session: 'end sparingly',
     error: databaseError,
   },
+  /** `giveUp` ends its session. */
   'given-up': {
     when: 'no answer arrived within the time limit, so the outcome is unknown',
     repeat: 'later, if repeatable',

@@ -25,7 +25,8 @@ const MOST_RELEASES = 1_000
 
 /**
  * The releases in the background of all providers, executors and copies of this package that share one client of the app. They are sent one
- * at a time. While the database does not answer, all of them wait longer and longer, until any call succeeds. They do not keep the process alive.
+ * at a time. While the database does not answer, all of them wait longer and longer, until any call succeeds. Their timers do not
+ * keep the process alive.
  */
 export class ReleaseQueue {
   /** In the order in which they take their turns. */
