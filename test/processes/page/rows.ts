@@ -26,7 +26,11 @@ export function knownJobs(): Readonly<Record<string, Job>> {
 /** A dozen locks as an app has them. */
 export async function insertTwelve({ insert, provider }: PageServer): Promise<void> {
   const [api, worker] = ['api-7f9c4d/1', 'worker-58b6f/17']
-  await insert('nightly-backup', { owner: `${worker}/412000 succeeded`, at: -29 * HOUR, until: -28 * HOUR })
+  await insert('nightly-backup', {
+    owner: `${worker}/412000 succeeded`,
+    at: -29 * HOUR,
+    until: -29 * HOUR + 412,
+  })
   await insert('import-orders', {
     owner: `${worker}/0b5f3c1e-58a7-8b1e-9d6d-3a2f0c9b7e11`,
     at: -4 * MINUTE,
