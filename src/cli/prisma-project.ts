@@ -64,7 +64,7 @@ export async function prismaProject(project: Project) {
   if (main) {
     main.migrations = resolve(root, config.migrations?.path ?? main.migrations)
     main.variable = variable ?? main.variable
-    main.url = config.datasource?.url ?? main.url
+    main.url = config.datasource?.url ?? main.url ?? (config.datasource && '')
   }
   return {
     /** The file in which Prisma is configured, relative to the project's folder. */
@@ -132,7 +132,7 @@ function readSchema(path: string) {
     schemas: [...schemas.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name),
     /** The variable that contains the database's URL. */
     variable: /\burl\s*=\s*env\(\s*"(\w+)"\s*\)/.exec(block)?.[1],
-    /** The URL, if it is known without the variable. */
+    /** The URL, if it is known without the variable; empty if only the config's environment has it. */
     url: /\burl\s*=\s*"([^"]+)"/.exec(block)?.[1],
   }
 }

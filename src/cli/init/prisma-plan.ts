@@ -22,12 +22,14 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     models === main?.models && models !== '' && provider !== ''
   const schemas = all.filter(wanted.length > 0 ? isWanted : (each) => each === main || isVariant(each))
   // Without a folder of migrations, an app with models pushes them, unless it names the folder. Schemas may share theirs.
-  const pulls = project.scripts(/\bprisma db pull\b/).length > 0
   // Loose files are run by hand.
   const isPrismas = ({ migrations }: PrismaSchema): boolean =>
     migrationsIn(project, migrations).some(({ name, text }) => text !== '' || name === 'migration_lock.toml')
+  // Without a URL, Prisma generates only the client: another service owns the tables.
+  const isFresh = ({ models, variable, url }: PrismaSchema): boolean =>
+    models === '' && (variable ?? url) !== undefined && project.scripts(/\bprisma db pull\b/).length === 0
   const migrates = (schema: PrismaSchema): boolean =>
-    isPrismas(schema) || wanted.length > 0 || (!pulls && schema.models === '')
+    isPrismas(schema) || wanted.length > 0 || isFresh(schema)
   const isFirst = (schema: PrismaSchema): boolean =>
     schemas.find(({ migrations }) => migrations === schema.migrations) === schema
   const chosen = schemas.map((schema) => ({ ...schema, migrates: isFirst(schema) && migrates(schema) }))
@@ -105,7 +107,7 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
     (migrates && pushed ? ` (no migration has ${pushed}: if you push your models, do that instead)` : '')
   if (!migrates)
     return [
-      `There are no migrations of ${path}: create this table as those of your other models${where}, and generate the client${note}. Or let this command write a first migration: name its folder with --migrations. \`prisma db push\` may make it ignore the case of names; this prints its SQL:`,
+      `There are no migrations of ${path}: create this table as your others${where}, and generate the client${note}. Or let this command write a first migration: name its folder with --migrations. \`prisma db push\` may make it ignore the case of names; this prints its SQL:`,
       `npx shedlock-orm sql ${provider}${nameFlags(names)}`,
     ]
   // That of another schema names its path.
