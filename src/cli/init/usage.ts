@@ -1,4 +1,4 @@
-import { basename, dirname, extname } from 'node:path'
+import { basename, extname } from 'node:path'
 import type { Project } from '../project'
 import { literal, type Plan, type Step, type Task } from './plan'
 
@@ -114,7 +114,7 @@ ${start}
 function importOf(project: Project, { client: { name, file, imported = `{ ${name} }` } }: Plan): string {
   if (file === undefined || !project.exists(file)) return `// and ${name}, your client`
   const path = `./${basename(file, extname(file))}${project.manifest.type === 'module' ? '.js' : ''}`
-  return `import ${imported} from '${path}' // in ${dirname(file)}, if your app initializes it`
+  return `import ${imported} from '${path}' // beside ${file}, if your app initializes it`
 }
 
 /** @param hasCron whether it has `@Cron`, and not only timers */
