@@ -15,8 +15,9 @@ type ChosenSchema = PrismaSchema & { readonly migrates: boolean }
 export async function prismaPlan(task: Task): Promise<Plan> {
   const { project, names, wanted } = task
   const { main, schemas: all, flag: flagOfMain } = await prismaProject(project)
-  const isWanted = ({ migrations }: PrismaSchema): boolean =>
-    wanted.some((folder) => resolve(project.root, folder) === migrations)
+  const named = wanted.map((each) => resolve(project.root, each))
+  const isWanted = ({ path, migrations }: PrismaSchema): boolean =>
+    named.includes(path) || named.includes(migrations)
   // The same models for other databases need the table too, and so do copies. A template has no provider.
   const isVariant = ({ models, provider }: PrismaSchema): boolean =>
     models === main?.models && models !== '' && provider !== ''
@@ -29,7 +30,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
   const isFresh = ({ models, variable, url }: PrismaSchema): boolean =>
     models === '' && (variable ?? url) !== undefined && project.scripts(/\bprisma db pull\b/).length === 0
   const migrates = (schema: PrismaSchema): boolean =>
-    isPrismas(schema) || wanted.length > 0 || isFresh(schema)
+    isPrismas(schema) || named.includes(schema.migrations) || isFresh(schema)
   const isFirst = (schema: PrismaSchema): boolean =>
     schemas.find(({ migrations }) => migrations === schema.migrations) === schema
   const chosen = schemas.map((schema) => ({ ...schema, migrates: isFirst(schema) && migrates(schema) }))
@@ -81,7 +82,7 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
   if (wanted.length > 0)
     return `No Prisma schema has its migrations in ${wanted.join(', ')} – there is ${shown}.`
   if (all.length > 0)
-    return `There are several Prisma schemas with different models: ${shown} – name those that need the table by their migrations with --migrations.`
+    return `There are several Prisma schemas with different models: ${shown} – name those that need the table, or their migrations, with --migrations.`
   const files = project.filesOfWorkspace('.prisma')
   const elsewhere = files.filter((file) => /^\s*datasource\s/m.test(project.read(file)))
   return elsewhere.length === 0

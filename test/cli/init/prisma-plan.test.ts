@@ -175,6 +175,17 @@ export default defineConfig({
     expect(stdout).toContain(' --schema prisma-sqlite/schema.prisma')
   })
 
+  it('adds the model to the one schema that is named, where several share a folder', async () => {
+    const files = {
+      'prisma/one.prisma': SCHEMA + USER,
+      'prisma/two.prisma': SCHEMA + USER.replace('User', 'Post'),
+    }
+    const folder = project({ 'package.json': PRISMA, ...files })
+    const { added, stdout } = await init(folder, '--migrations', 'prisma/two.prisma')
+    expect(added).toEqual({ 'prisma/two.prisma': `\n${MODEL}` })
+    expect(stdout).toContain('There are no migrations of prisma/two.prisma: ')
+  })
+
   it('writes migrations that schemas share once, and says what git ignores', async () => {
     const files = {
       ...ON_POSTGRES,
