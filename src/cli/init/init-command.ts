@@ -117,16 +117,16 @@ function perform({ file, text, appends }: Write, isDry = false): void {
 }
 
 function check({ project, names }: Task, plan: Plan): Step {
-  const { dataSources = [], missingDriver, variable = 'DATABASE_URL' } = plan
+  const { dataSources = [], missingDriver, url, variable = 'DATABASE_URL' } = plan
   const [dataSource, ...others] = dataSources
   const used = project.read(dataSource ?? '').match(/(?<=\bprocess\.env(\.|\[['"]))\w+/g) ?? []
-  const file = usualFileWith(project, variable, ...used)
+  const file = url ? undefined : usualFileWith(project, variable, ...used)
   const built = dataSource === undefined || project.exists(dataSource) ? '' : ', after a build'
   const other = others[0] ? `; if that is not the database of the jobs, with ${others.join(' or ')}` : ''
   const set = !dataSource && variable && !file ? `, with ${variable} set` : ''
   // It cannot use Prisma's engine.
   const install = missingDriver === undefined ? '' : project.adds('-D', missingDriver)
-  const options = `${dataSource ? ` -d ${dataSource}` : ''}${file ? ` --env ${file}` : ''}${nameFlags(names)}`
+  const options = `${dataSource ? ` -d ${dataSource}` : ''}${url ? ` --url ${url}` : ''}${file ? ` --env ${file}` : ''}${nameFlags(names)}`
   return [
     `Check the table and the connection${set}${built}${other} (docs/cli.md#connection):`,
     `${install && `${install}\n`}npx shedlock-orm doctor${options}`,

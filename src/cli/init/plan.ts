@@ -38,6 +38,8 @@ export interface Plan {
   readonly missingDriver?: string | undefined
   /** The variable that names the database; empty if none does. */
   readonly variable?: string | undefined
+  /** The URL, if the command line would find another one. */
+  readonly url?: string | undefined
 }
 
 /** Table options as an argument; empty without any. */

@@ -67,6 +67,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     client: { name: 'prisma' },
     missingDriver: missing.includes(undefined) ? undefined : missing[0],
     variable: first.variable ?? (first.url ? '' : undefined),
+    url: first.path === main?.path || !first.variable ? undefined : `"$${first.variable}"`,
   }
 }
 

@@ -184,6 +184,8 @@ export default defineConfig({
     const { added, stdout } = await init(folder, '--migrations', 'prisma/two.prisma')
     expect(added).toEqual({ 'prisma/two.prisma': `\n${MODEL}` })
     expect(stdout).toContain('There are no migrations of prisma/two.prisma: ')
+    // Without a schema that Prisma uses, the command line would not find its URL.
+    expect(stdout).toMatch(/, with POSTGRES_URL set .*\n +npx shedlock-orm doctor --url "\$POSTGRES_URL"\n$/s)
   })
 
   it('writes migrations that schemas share once, and says what git ignores', async () => {
