@@ -58,7 +58,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   for (const { file } of plan.writes.filter(isGenerated))
     warn(`${file} may be generated, because git ignores it or it says so: then its source needs the same`)
   for (const file of plan.others ?? [])
-    warn(`${file} is left as it is: name its migrations with --migrations if jobs use its database`)
+    warn(`${file} is left as it is: name it with --migrations if jobs use its database`)
   const shown = more.map((each) => `${project.short(each.root)} (${schedulersOf(each).join(', ')})`)
   if (shown.length > 0) warn(`there may be jobs in ${shown.join(', ')}, too`)
   const add = member.adds('shedlock-orm', ...needs)

@@ -83,7 +83,7 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
   if (wanted.length > 0)
     return `No Prisma schema has its migrations in ${wanted.join(', ')} – there is ${shown}.`
   if (all.length > 0)
-    return `There are several Prisma schemas with different models: ${shown} – name those that need the table, or their migrations, with --migrations.`
+    return `There are several Prisma schemas with different models: ${shown} – name those that need the table with --migrations.`
   const files = project.filesOfWorkspace('.prisma')
   const elsewhere = files.filter((file) => /^\s*datasource\s/m.test(project.read(file)))
   return elsewhere.length === 0

@@ -146,7 +146,7 @@ export default defineConfig({
         'prisma-sqlite/schema.prisma': `${ON_SQLITE['prisma-sqlite/schema.prisma'] ?? ''}\nmodel Other {\n}\n`,
       },
       {},
-      /prisma-sqlite\/schema\.prisma is left as it is: name its migrations with --migrations/,
+      /prisma-sqlite\/schema\.prisma is left as it is: name it with --migrations/,
     ],
   ])('writes the schema of the same models for another database, %s', async (_, files, added, says = /^/) => {
     const folder = project({ 'package.json': PRISMA, ...ON_SQLITE, ...files })
