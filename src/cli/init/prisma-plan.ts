@@ -115,10 +115,8 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
   // That of another schema names its path.
   const isIts = (text: string): boolean =>
     text.includes(path) || (!flag.startsWith(' --schema') && !text.includes('--schema'))
-  const commands = [
-    ['migrate deploy', ''],
-    ['generate', text.includes('typedSql') ? ' --sql' : ''],
-  ].map(([does = '', options = '']) => {
+  const commands = ['migrate deploy', 'generate'].map((does) => {
+    const options = does === 'generate' && text.includes('typedSql') ? ' --sql' : ''
     const own = project.scripts(new RegExp(`prisma(\\.\\w+)? ${does}`)).filter((script) => isIts(script.text))
     return own.find(({ command }) => command)?.command ?? `npx prisma ${does}${options}${flag}`
   })
@@ -135,12 +133,11 @@ function schemaPlan(project: Project, schema: ChosenSchema, names: LockTableOpti
   const provider = schema.provider as PrismaProvider
   const model = prismaModel(provider, names)
   const file = project.short(isFolder ? join(path, 'shedlock.prisma') : path)
-  const isWritten = creating.length === 0 && migrates
   return {
     present: [...models, ...creating.map(({ file }) => file)],
     writes: [
       ...(models.length > 0 ? [] : [isFolder ? { file, text: model } : appended(project, file, model)]),
-      ...(isWritten ? migrationWrites(project, schema, prismaMigration(provider, names)) : []),
+      ...(migrates && !creating[0] ? migrationWrites(project, schema, prismaMigration(provider, names)) : []),
     ],
   }
 }
