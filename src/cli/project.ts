@@ -134,15 +134,16 @@ export class Project {
 
   /**
    * The scripts of package.json that an expression matches: the text, what the first group matches, and the command that runs it,
-   * unless it is for tests or does something else too.
+   * unless it is for tests or does something else too, other than a build before it.
    */
   scripts(expression: RegExp): readonly { text: string; found: string; command: string | undefined }[] {
     return Object.entries(this.manifest.scripts ?? {}).flatMap(([name, text]) => {
       const match = expression.exec(text)
       if (!match) return []
-      const isPlain = !/[&|;]|--(force|accept|watch|no-engine)|\b(test|e2e|ci|prod\w*|postinstall)\b/.test(
-        `${name} ${text}`,
-      )
+      const isPlain =
+        !/^(build|start)\b|[&|;]|--(force|accept|watch|no-engine)|\b(test|e2e|ci|prod\w*|postinstall)\b/.test(
+          `${name} ${text.replace(/^.*\bbuild\b\s*(&&|;)/, '')}`,
+        )
       const command = isPlain ? `${this.#manager()} run ${name}` : undefined
       return [{ text, found: match[1] ?? '', command }]
     })

@@ -121,7 +121,7 @@ function check({ project, names }: Task, plan: Plan): Step {
   const [dataSource, ...others] = dataSources
   const used = project.read(dataSource ?? '').match(/(?<=\bprocess\.env(\.|\[['"]))\w+/g) ?? []
   const file = url ? undefined : usualFileWith(project, variable, ...used)
-  const built = dataSource === undefined || project.exists(dataSource) ? '' : ', after a build'
+  const built = !dataSource?.endsWith('js') || project.exists(dataSource) ? '' : ', after a build'
   const other = others[0] ? `; if that is not the database of the jobs, with ${others.join(' or ')}` : ''
   const set = !dataSource && variable && !file ? `, with ${variable} set` : ''
   // It cannot use Prisma's engine.

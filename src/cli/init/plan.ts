@@ -43,6 +43,6 @@ export interface Plan {
 }
 
 /** Table options as an argument; empty without any. */
-export function literal(options: LockTableOptions): string {
+export function literal(options: LockTableOptions & { readonly dialect?: string }): string {
   return Object.keys(options).length === 0 ? '' : inspect(options, { compact: true, breakLength: Infinity })
 }

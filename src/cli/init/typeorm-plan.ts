@@ -12,8 +12,7 @@ const DATED = /^(\d{13})(([-_]).+?((?:[-.]migration)?\.[cm]?[jt]s))$/i
 export async function typeOrmPlan(task: Task): Promise<Plan> {
   const { project, names, wanted } = task
   const sources = project.sources()
-  const folders =
-    wanted.length > 0 ? wanted.flatMap((each) => foldersAt(project, each)) : foldersOf(project, sources)
+  const folders = wanted[0] ? wanted.flatMap((each) => foldersAt(project, each)) : foldersOf(project, sources)
   const call = compact(`createShedLockMigration(${literal(names)})`)
   const present = sources.filter((file) => compact(project.read(file)).includes(call))
   // Elsewhere than in a migration, it is in the list of the DataSource. Which of several folders that stands for is unknown.
@@ -39,27 +38,29 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     found: [`TypeORM ${project.version('typeorm')}`],
     writes: written.map(({ write }) => write),
     present: folders.length < 2 ? present : present.filter((file) => folders.includes(dirname(file))),
-    steps: isNew
-      ? withoutFolder(task)
-      : [
-          ...written.flatMap(({ lists }) => lists),
-          ...(written.length + present.length > 0 ? [running(project)] : []),
-        ],
+    steps: [
+      ...(isNew ? withoutFolder(task) : written.flatMap(({ lists }) => lists)),
+      ...(written.length + present.length > 0 ? [running(task)] : []),
+    ],
     provider: ['typeOrmLockProvider', 'typeorm'],
     client: clientOf(project),
     dataSources: dataSourcesOf(project),
   }
 }
 
-function running(project: Project): Step {
-  const script = /\bmigrations?:run\b/
-  const [command = ''] = project.scripts(script).flatMap((own) => own.command ?? [])
-  const isKnown = [project, project.workspace].some((each) => each?.scripts(script)[0])
+function running({ project, names }: Task): Step {
+  // That of TypeORM's command line gets its command as an argument.
+  const script = /\bmigrations?:run\b|\btypeorm\S*\s+(-d|--dataSource)[ =]\S+$/
+  const scripts = project.scripts(script).toSorted((one, other) => one.found.length - other.found.length)
+  const own = scripts.find((each) => each.command)
+  const command = own?.command ? `${own.command}${own.found && ' migration:run'}` : ''
+  const isKnown = scripts.length > 0 || project.workspace?.scripts(script)[0]
   const isOfApp = project.sources(/\brunMigrations\(|\bmigrationsRun: (?!false)/).length > 0
   const who = isOfApp
     ? 'The app runs the migrations when it starts: let it do so before the other instances start, or on one of them'
-    : `${isKnown ? '' : 'No source and no script of package.json was found that runs migrations: check that yours finds this one. '}Run them when you deploy, before the instances start, or on one of them`
-  const what = `${who} (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity()${command ? ':' : '.'}`
+    : `${isKnown ? '' : 'No source and no script of package.json was found that runs migrations: check that yours finds this one. '}${scripts.some(({ text }) => /\s(dist|build)\//.test(text)) ? 'Build, and run' : 'Run'} them when you deploy, before the instances start, or on one of them`
+  const options = literal({ ...names, dialect: dialectOf(project) })
+  const what = `${who} (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity(${options})${command ? ':' : '.'}`
   return [what, command]
 }
 
@@ -91,8 +92,7 @@ function foldersAt(project: Project, wanted: string): readonly string[] {
 
 /** A text without comments on lines of their own, and without what a formatter changes. */
 function compact(text: string): string {
-  const lines = text.split('\n').filter((line) => !/^\s*(\/\/|\/?\*)/.test(line))
-  return lines.join('').replace(/['"`\s;]|,(?=\s*[)}])/g, '')
+  return text.replace(/^\s*(\/\/|\/?\*).*$/gm, '').replace(/['"`\s;]|,(?=\s*[)}])/g, '')
 }
 
 /** A new migration, and what lists it. */
@@ -128,29 +128,30 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
   return { write: { file, text: await project.format(path, text) }, lists: lists.length > 0 ? [step] : [] }
 }
 
-function withoutFolder({ project, names }: Task): readonly Step[] {
-  const found = project.sources().flatMap((file) => project.read(file).match(TYPE) ?? [])
-  const driven = Object.keys(project.declared).flatMap((name) => TYPES[name] ?? [])
-  const types = new Set(found.length > 0 ? found : driven)
-  const [type] = types.size === 1 ? types : []
-  // The entity needs it for a schema, and for names on MySQL.
-  const dialect = (type && dialectOfDataSource({ type })) ?? '<database>'
-  const options = { ...names, dialect }
-  const entities = `const entities = [shedLockEntity(${literal(options)})]`
+function withoutFolder(task: Task): readonly Step[] {
+  const { project, names } = task
+  const dialect = dialectOf(project)
+  const entities = `const entities = [shedLockEntity(${literal({ ...names, dialect })})]`
   // A DataSource makes its tables from the entities, always.
-  if (project.sources(/\bsynchronize: true\b/).length > 0)
-    return [
-      [
-        'List the entity in the DataSource that has `synchronize: true`, also beside `autoLoadEntities` (docs/tables.md):',
-        `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\n${entities}`,
-      ],
-    ]
+  const alone: Step = [
+    'List the entity in the DataSource that has `synchronize: true`, also beside `autoLoadEntities` (docs/tables.md):',
+    `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\n${entities}`,
+  ]
+  if (project.sources(/\bsynchronize: true\b/).length > 0) return [alone]
   const what = `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect}${nameFlags(names)}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`
   const code = `import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
 
 const migrations = [createShedLockMigration(${literal(names)})]
 ${entities}`
-  return [[what, code], running(project)]
+  return [[what, code], running(task)]
+}
+
+/** The one that all sources show, or a driver. The entity needs it for a schema, and for names on MySQL. */
+function dialectOf(project: Project): string {
+  const found = project.sources().flatMap((file) => project.read(file).match(TYPE) ?? [])
+  const driven = Object.keys(project.declared).flatMap((name) => TYPES[name] ?? [])
+  const [type, ...others] = new Set(found.length > 0 ? found : driven)
+  return type && others.length === 0 ? dialectOfDataSource({ type }) : '<database>'
 }
 
 /** Where only the app's environment has the type. */
@@ -183,7 +184,9 @@ function dataSourcesOf(project: Project): readonly string[] {
   const made = project.sources(MADE).filter(exports)
   const usual = made.filter((file) => /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i.test(file))
   const files = named.length > 0 ? named : [...usual, ...made]
-  // One that the command line refuses, or that starts the app.
+  const sourceOf = (file: string): string =>
+    project.exists(file) ? file : file.replace(/^(dist|build)\/(src\/)?(.*)\.js$/, 'src/$3.ts')
+  // None that the command line refuses, or that starts the app.
   const starts = (text: string): boolean => INITIALIZES.test(text) || text.includes('.listen(')
-  return [...new Set(files)].filter((file) => !starts(project.read(file)))
+  return [...new Set(files)].filter((file) => !starts(project.read(sourceOf(file))))
 }

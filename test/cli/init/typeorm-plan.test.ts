@@ -194,7 +194,15 @@ describe('shedlock-orm init with TypeORM', () => {
     const later = project({ 'package.json': TYPEORM, 'db/9715028537217-A.ts': '' })
     const { names, stdout } = await init(later)
     expect(names).toEqual(['db/9715028537218-CreateShedLock.ts'])
-    expect(stdout).toContain('A DataSource with `synchronize: true` also lists shedLockEntity().')
+    expect(stdout).toContain("`synchronize: true` also lists shedLockEntity({ dialect: '<database>' }).")
+    const mysql = {
+      'package.json': TYPEORM,
+      'a.ts': "new DataSource({ type: 'mysql' })",
+      [`db/${OLD}-A.ts`]: '',
+    }
+    expect((await init(project(mysql), '--table-name', 'locks')).stdout).toContain(
+      "also lists shedLockEntity({ tableName: 'locks', dialect: 'mysql' }).",
+    )
   })
 
   it('prints the migration and the entity to list if there is no folder', async () => {
@@ -216,7 +224,22 @@ describe('shedlock-orm init with TypeORM', () => {
   })
 
   it.each<[string, Texts, Texts, RegExp]>([
-    ['its script', { up: 'typeorm migration:run' }, {}, /lists shedLockEntity\(\):\n\n +npm run up\n/],
+    ['its script', { up: 'typeorm migration:run' }, {}, /lists shedLockEntity.*\):\n\n +npm run up\n/],
+    [
+      'its script, after a build',
+      {
+        start: 'npm run build && typeorm migration:run',
+        up: 'npm run build; typeorm migration:run -d dist/a.js',
+      },
+      {},
+      /\. Build, and run them when .*:\n\n +npm run up\n/,
+    ],
+    [
+      'its script of the command line',
+      { cli: 'typeorm-ts-node-commonjs -d a.ts' },
+      {},
+      /:\n\n +npm run cli migration:run\n/,
+    ],
     [
       'its source',
       {},
@@ -334,13 +357,22 @@ describe('shedlock-orm init with TypeORM', () => {
 
   it.each([
     [['ts-node typeorm migration:run -d db/connection.ts'], 'connection', ' -d db/connection.ts'],
+    [['typeorm -d not-in-git.ts'], 'connection', ' -d not-in-git.ts'],
     [
-      ['typeorm migration:generate -d b.ts', 'typeorm migration:run -d dist/a.js'],
+      [
+        'typeorm migration:generate -d b.ts',
+        'typeorm migration:run -d dist/a.js',
+        'typeorm migration:run -d dist/src/start.js',
+      ],
       'connection, after a build; if that is not the database of the jobs, with b.ts',
       ' -d dist/a.js',
     ],
     // Neither with a file that connects, nor with that of the app, which it would start, nor with a logger.
-    [['typeorm migration:run -d start.ts', 'ts-node src/main.ts'], 'connection, with DATABASE_URL set', ''],
+    [
+      ['typeorm migration:run -d src/start.ts', 'ts-node src/main.ts'],
+      'connection, with DATABASE_URL set',
+      '',
+    ],
     [[], 'connection; if that is not the database of the jobs, with a.ts', ' -d data-source.js'],
   ])(
     'checks with the DataSources of the scripts %j, or with all that are exported',
@@ -352,7 +384,7 @@ describe('shedlock-orm init with TypeORM', () => {
       const files = {
         'package.json': packageWith({ typeorm: '1.1.1' }, { scripts: Object.fromEntries(lines.entries()) }),
         'db/connection.ts': '',
-        'start.ts': 'export const source = new DataSource({})\nsource.initialize()',
+        'src/start.ts': 'export const source = new DataSource({})\nsource.initialize()',
         'src/typeorm-logger.ts': '',
         'src/annotation/DataSource.ts': 'export const DataSource = () => SetMetadata()',
         'src/main.ts': 'export const source = new DataSource({})\napp.listen(3000)',
