@@ -53,10 +53,9 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   }
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
   for (const write of plan.writes) perform(write, flags.dryRun)
-  const isGenerated = ({ file, appends = false }: Write): boolean =>
-    project.ignores(file) || (appends && GENERATED.test(project.read(file)))
-  for (const { file } of plan.writes.filter(isGenerated))
-    warn(`${file} may be generated, because git ignores it or it says so: then its source needs the same`)
+  for (const { file, appends } of plan.writes)
+    if (project.ignores(file) || (appends && GENERATED.test(project.read(file))))
+      warn(`git ignores ${file}, or it says it is generated: use git add -f, or change its source too`)
   for (const file of plan.others ?? [])
     warn(`${file} is left as it is: name it with --migrations if jobs use its database`)
   const shown = more.map((each) => `${project.short(each.root)} (${schedulersOf(each).join(', ')})`)
@@ -88,9 +87,10 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
     having((name) => name === 'prisma' && project.exists('prisma/schema.prisma')),
   ]
   const found = choices.find((each) => each.length > 0) ?? []
-  // Prisma 8 needs the package prisma too.
+  // Some name TypeORM and do not use it, and Prisma 8 needs the package prisma too.
   const is8 = found.some(({ name }) => name === 'prisma-8')
-  const known = found.filter(({ name }) => name !== 'prisma' || !is8)
+  const isUsed = found.length === 1 || project.sources(/['"](@nestjs\/)?typeorm['"]/).length > 0
+  const known = found.filter(({ name }) => (name === 'typeorm' ? isUsed : name !== 'prisma' || !is8))
   const [orm, ...others] = wanted === undefined ? known : ORMS.filter(({ name }) => name === wanted)
   if (!orm) {
     const withOrm = members.filter((member) => having((name) => member.declares(name)).length > 0)
@@ -124,7 +124,6 @@ function check({ project, names }: Task, plan: Plan): Step {
   const built = !dataSource?.endsWith('js') || project.exists(dataSource) ? '' : ', after a build'
   const other = others[0] ? `; if that is not the database of the jobs, with ${others.join(' or ')}` : ''
   const set = !dataSource && variable && !file ? `, with ${variable} set` : ''
-  // It cannot use Prisma's engine.
   const install = missingDriver === undefined ? '' : project.adds('-D', missingDriver)
   const options = `${dataSource ? ` -d ${dataSource}` : ''}${url ? ` --url ${url}` : ''}${file ? ` --env ${file}` : ''}${nameFlags(names)}`
   return [

@@ -61,7 +61,9 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     others: all.filter((schema) => !schemas.includes(schema)).map(({ path }) => project.short(path)),
     steps: [
       ...migrated.map((schema) => migrating(task, schema, flagOf(schema), migrated.length > 1)),
-      ...(first.provider === 'mysql' && project.has('@prisma/adapter-mariadb') ? [OWN_ADAPTER] : []),
+      ...(first.provider === 'mysql' && project.has('@prisma/adapter-mariadb')
+        ? [[OWN_ADAPTER, ''] as const]
+        : []),
     ],
     provider: ['prismaLockProvider', 'prisma'],
     client: { name: 'prisma' },
@@ -71,15 +73,12 @@ export async function prismaPlan(task: Task): Promise<Plan> {
   }
 }
 
-const OWN_ADAPTER: Step = [
-  'Give the lock provider an adapter of its own, because that of MariaDB hides its settings (docs/prisma.md#mysql-and-mariadb).',
-  '',
-]
+const OWN_ADAPTER =
+  'Give the lock provider an adapter of its own, because that of MariaDB hides its settings (docs/prisma.md#mysql-and-mariadb).'
 
 function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonly string[]): string {
-  const shown = all
-    .map(({ path, migrations }) => `${project.short(path)} (${project.short(migrations)})`)
-    .join(', ')
+  const named = all.map((each) => `${project.short(each.path)} (${project.short(each.migrations)})`)
+  const shown = named.join(', ')
   if (wanted.length > 0)
     return `No Prisma schema has its migrations in ${wanted.join(', ')} – there is ${shown}.`
   if (all.length > 0)
@@ -109,7 +108,7 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
     (migrates && pushed ? ` (no migration has ${pushed}: if you push your models, do that instead)` : '')
   if (!migrates)
     return [
-      `There are no migrations of ${path}: create this table as your others${where}, and generate the client${note}. Or let this command write a first migration: name its folder with --migrations. \`prisma db push\` may make it ignore the case of names; this prints its SQL:`,
+      `There are no migrations of ${path}: create this table as your others${where}, and generate the client${note}. Or let this command write a first migration: name its folder with --migrations. ${/mysql|sqlserver/.test(provider) ? '`prisma db push` may make it ignore the case of names; this' : 'This'} prints the table as SQL:`,
       `npx shedlock-orm sql ${provider}${nameFlags(names)}`,
     ]
   // That of another schema names its path.
@@ -162,9 +161,8 @@ function checkSchema(project: Project, found: PrismaSchema, names: LockTableOpti
 
 /** Prisma 8 plans its migrations itself. */
 export function prisma8Plan({ project, names }: Task): Plan {
-  const [contract, ...others] = project
-    .files('.prisma')
-    .filter((file) => basename(file) === 'contract.prisma')
+  const isContract = (file: string): boolean => basename(file) === 'contract.prisma'
+  const [contract, ...others] = project.files('.prisma').filter(isContract)
   if (contract === undefined || others.length > 0)
     throw wrongUsage(
       `There ${contract === undefined ? 'is no' : 'are several'} contract.prisma in this folder – run the command where the one of Prisma 8 is.`,

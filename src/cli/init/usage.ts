@@ -123,7 +123,7 @@ function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usag
   const [name, entry] = plan.provider
   // Nest knows the DataSource only through this package.
   const isKnown = entry !== 'typeorm' || project.has('@nestjs/typeorm')
-  const isOnly = !plan.others?.length
+  const isOnly = !plan.others?.length && project.sources(/\bextends PrismaClient\b/).length < 2
   const call = callOf(task, plan, isKnown ? 'client' : plan.client.name)
   const found = call === `${name}(client)` ? name : `(client) => ${call}`
   const [, atLeast, timer] = OTHER

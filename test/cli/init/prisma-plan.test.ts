@@ -20,6 +20,9 @@ import {
   VALID,
 } from './init-project'
 
+const GENERATED =
+  'git ignores prisma/schema.prisma, or it says it is generated: use git add -f, or change its source too'
+
 describe('shedlock-orm init with Prisma', () => {
   it.each<[string, Texts, Texts, string[]?]>([
     [
@@ -199,9 +202,7 @@ export default defineConfig({
     const { status, stdout, stderr, added } = await init(folder)
     expect({ status, schemas: Object.keys(added).length }).toEqual({ status: 0, schemas: 3 })
     expect(stdout.match(/prisma migrate deploy.*/g)).toEqual(['prisma migrate deploy && npx prisma generate'])
-    expect(stderr.match(/git ignores .*/g)).toEqual([
-      'git ignores it or it says so: then its source needs the same',
-    ])
+    expect(stderr.match(/git ignores .*/g)).toEqual([GENERATED])
     expect((await init(folder)).stderr.match(/migration\.sql already has/g)).toHaveLength(1)
   })
 
@@ -209,9 +210,7 @@ export default defineConfig({
     const head = '//////\n// DO NOT MODIFY THIS FILE\n// It is automatically generated.\n//////\n\n'
     const files = { [USUAL]: head + SCHEMA + USER, 'prisma-sqlite/schema.prisma': SCHEMA + USER }
     const { stderr } = await init(project({ 'package.json': PRISMA, ...files }))
-    expect(stderr.match(/.* may be generated, .*/g)).toEqual([
-      'shedlock-orm: prisma/schema.prisma may be generated, because git ignores it or it says so: then its source needs the same',
-    ])
+    expect(stderr.match(/git ignores .*/g)).toEqual([GENERATED])
   })
 
   it('prints the SQL for a database without migrations beside one with migrations', async () => {
@@ -242,6 +241,13 @@ export default defineConfig({
     expect(await stdout(first)).toContain('generate the client:')
   })
 
+  it('leaves out an ORM that no source uses', async () => {
+    const packages = packageWith({ typeorm: '1.1.1', '@prisma/client': '7.10.0' })
+    expect((await init(project({ 'package.json': packages, ...ON_POSTGRES }))).stderr).toContain(
+      'found Prisma 7',
+    )
+  })
+
   it('finds the table in a migration whose name has no date', async () => {
     const squashed = { 'prisma/migrations/0_init/migration.sql': `create table users ();\n${SQL}` }
     const folder = project({ 'package.json': PRISMA, [USUAL]: `${SCHEMA}${USER}\n${MODEL}`, ...squashed })
@@ -267,8 +273,13 @@ export default defineConfig({
     const { added, stdout } = await init(project({ 'package.json': '{}', ...files }, 'prisma'))
     expect(added).toEqual({ [USUAL]: `\n${MODEL}` })
     expect(stdout).toMatch(
-      /create this table as your others, .* `prisma db push` may make it ignore the case of names/,
+      /create this table as your others, .* name its folder with --migrations\. This prints the table as SQL:/,
     )
+  })
+
+  it('warns of prisma db push where that ignores the case of names', async () => {
+    const mysql = { 'package.json': PRISMA, [USUAL]: SCHEMA.replace('postgresql', 'mysql') + USER }
+    expect((await init(project(mysql))).stdout).toContain('may make it ignore the case of names; this prints')
   })
 
   it.each([
@@ -402,7 +413,10 @@ export default defineConfig({
     ],
     [
       'with two ORMs',
-      { 'package.json': packageWith({ typeorm: '1.1.1', '@prisma/client': '7.10.0' }) },
+      {
+        'package.json': packageWith({ typeorm: '1.1.1', '@prisma/client': '7.10.0' }),
+        'a.ts': "import { DataSource } from 'typeorm'",
+      },
       [],
       /has typeorm and prisma – name one: shedlock-orm init typeorm/,
     ],

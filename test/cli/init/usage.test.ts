@@ -133,6 +133,10 @@ describe('the lines that shedlock-orm init prints', () => {
     const dependencies = { '@prisma/client': '7', '@nestjs/schedule': '6', typescript: '6' }
     const files = { 'a/a.prisma': SCHEMA, 'b/b.prisma': SCHEMA + USER }
     const folder = project({ 'package.json': packageWith(dependencies), ...files })
+    // Two classes for one schema.
+    const service = 'export class PrismaService extends PrismaClient {}'
+    const two = { 'a.ts': service, 'admin/a.ts': service, 'prisma/schema.prisma': SCHEMA }
+    expect(await printed(dependencies, two)).toContain('inject: [PrismaService]')
     expect((await init(folder, '--migrations', 'a/migrations')).stdout).toContain(
       `ShedLockModule.forRootAsync({
      inject: [PrismaService], // the one with this table
