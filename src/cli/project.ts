@@ -144,7 +144,7 @@ export class Project {
         !/^(build|start)\b|[&|;]|--(force|accept|watch|no-engine)|\b(test|e2e|ci|prod\w*|postinstall)\b/.test(
           `${name} ${text.replace(/^.*\bbuild\b\s*(&&|;)/, '')}`,
         )
-      const command = isPlain ? `${this.#manager()} run ${name}` : undefined
+      const command = isPlain ? `${this.manager()} run ${name}` : undefined
       return [{ text, found: match[1] ?? '', command }]
     })
   }
@@ -164,7 +164,7 @@ export class Project {
   }
 
   /** The package manager of its workspace, or of the next folder that shows one. */
-  #manager(): string {
+  manager(): string {
     const locks = {
       'pnpm-lock.yaml': 'pnpm',
       'pnpm-workspace.yaml': 'pnpm',
@@ -188,7 +188,7 @@ export class Project {
   /** The command that adds those of these packages that no package.json names; empty if there are none. */
   adds(...packages: readonly string[]): string {
     const missing = packages.filter((name) => !this.has(name.split('@')[0] ?? ''))
-    const manager = this.#manager()
+    const manager = this.manager()
     // Without a flag, pnpm and the first Yarn do not add to the root of a workspace.
     const isFirst = this.manifest.workspaces !== undefined && this.read('yarn.lock').includes('lockfile v1')
     const flag = this.exists('pnpm-workspace.yaml') ? ' -w' : isFirst ? ' -W' : ''

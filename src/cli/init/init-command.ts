@@ -72,8 +72,8 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
     [`${what}${at}; let each return or await its work, because what it catches itself is no failure:`, code],
     check(task, plan),
   ]
-  for (const [index, [what, code]] of steps.entries())
-    print(`${index === 0 ? '' : '\n'}${index + 1}. ${what}${code && `\n\n${indented(code, 3)}`}`)
+  const texts = steps.map(([what, code], n) => `${n + 1}. ${what}${code && `\n\n${indented(code, 3)}`}`)
+  print(texts.join('\n\n').replace(/\bnpx(?= )/g, project.manager() === 'bun' ? 'bunx' : 'npx'))
 }
 
 /** In the first comments of a file. */

@@ -364,6 +364,8 @@ export default defineConfig({
     const manifest = packageWith({ '@prisma/client': '7.10.0' }, { scripts })
     const { stdout } = await init(project({ 'package.json': manifest, [USUAL]: SCHEMA, [LOCK_FILE]: LOCK }))
     expect(stdout).toContain('client:\n\n   npm run migrate && npm run generate\n')
+    const bun = project({ 'package.json': PRISMA, [USUAL]: SCHEMA, [LOCK_FILE]: LOCK, 'bun.lock': '' })
+    expect((await init(bun)).stdout).toContain('bunx prisma migrate deploy && bunx prisma generate\n')
   })
 
   it('numbers the migration as the others', async () => {
