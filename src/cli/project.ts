@@ -142,7 +142,7 @@ export class Project {
       if (!match) return []
       const isPlain =
         !/^(build|start)\b|[&|;]|--(force|accept|watch|no-engine)|\b(test|e2e|ci|prod\w*|postinstall)\b/.test(
-          `${name} ${text.replace(/^.*\bbuild\b\s*(&&|;)/, '')}`,
+          `${name} ${text.replace(/^((\w+ ){0,2}(build|clean|tsc)\s*(&&|;)\s*)+/, '')}`,
         )
       const command = isPlain ? `${this.manager()} run ${name}` : undefined
       return [{ text, found: match[1] ?? '', command }]

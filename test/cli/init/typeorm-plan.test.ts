@@ -229,7 +229,8 @@ describe('shedlock-orm init with TypeORM', () => {
       'its script, after a build',
       {
         start: 'npm run build && typeorm migration:run',
-        up: 'npm run build; typeorm migration:run -d dist/a.js',
+        again: 'typeorm schema:drop && npm run build && typeorm migration:run',
+        up: 'npm run clean && npx tsc; typeorm migration:run -d dist/a.js',
       },
       {},
       /\. Build, and run them when .*:\n\n +npm run up\n/,
