@@ -163,7 +163,7 @@ export class Project {
     return relative(this.root, path).replaceAll('\\', '/') || '.'
   }
 
-  /** The package manager of its workspace, or of the next folder that shows one. */
+  /** The package manager that the next folder shows, up to its workspace; npm if none does, because its own file is often left over. */
   manager(): string {
     const locks = {
       'pnpm-lock.yaml': 'pnpm',
@@ -171,18 +171,14 @@ export class Project {
       'yarn.lock': 'yarn',
       'bun.lock': 'bun',
       'bun.lockb': 'bun',
-      // Last, because one is often left over.
-      'package-lock.json': 'npm',
     }
     const { root: top } = this.workspace ?? this
-    const folders = withParents(this.root)
-      .filter((folder) => `${folder}/`.startsWith(`${top}/`))
-      .reverse()
-    const [manager = 'npm'] = folders.flatMap((folder) => {
+    const folders = withParents(this.root).filter((folder) => `${folder}/`.startsWith(`${top}/`))
+    const found = folders.flatMap((folder) => {
       const [, lock] = Object.entries(locks).find(([file]) => existsSync(join(folder, file))) ?? []
       return lock ?? manifestIn(folder)?.packageManager?.split('@')[0] ?? []
     })
-    return manager
+    return found.find((name) => name !== 'npm') ?? 'npm'
   }
 
   /** The command that adds those of these packages that no package.json names; empty if there are none. */

@@ -100,6 +100,7 @@ describe('shedlock-orm init', () => {
       { 'package-lock.json': '', '../yarn.lock': '', '../package.json': '{"workspaces":["app"]}' },
       'yarn add',
     ],
+    ['Yarn, beside a workspace', { 'yarn.lock': '', '../pnpm-workspace.yaml': 'packages: [ui]' }, 'yarn add'],
     ['pnpm, without its lock file', { '../pnpm-workspace.yaml': '' }, 'pnpm add'],
     ['pnpm, at the root', { 'pnpm-lock.yaml': '', 'pnpm-workspace.yaml': '' }, 'pnpm add -w'],
     ['Yarn 1, at the root', { 'yarn.lock': '# yarn lockfile v1', ...AT_ROOT }, 'yarn add -W'],
