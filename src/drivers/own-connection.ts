@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate } from 'node:timers'
 import { inTime, time } from '../core/internal'
 import type { SqlSession } from '../sql/internal'
 
@@ -68,5 +68,6 @@ export function readSockets(): Promise<void> {
   return turnOfLoop().then(() => turnOfLoop())
 }
 
-/** Taken now: test runners replace it with one that waits for their clock, and no socket does. */
-const turnOfLoop = setImmediate
+/** Taken now: test runners replace it with one that waits for their clock, and no socket does. In Next.js 16.1, that of promises calls itself. */
+const immediate = setImmediate
+const turnOfLoop = () => new Promise<void>((resolve) => void immediate(resolve))

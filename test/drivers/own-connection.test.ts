@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { beforeEach, expect, it, jest } from '@jest/globals'
-import timers from 'node:timers/promises'
+import timers from 'node:timers'
+import type * as ownConnection from '../../src/drivers/own-connection'
 import { opened, readSockets } from '../../src/drivers/own-connection'
 import { startVirtualTime } from '../core/virtual-time'
 
@@ -23,7 +24,16 @@ it("a connection of the lock's own is given up if it, or a hook of the app, does
 })
 
 it('a lock reads its sockets under the fake timers of a test runner, which stand still', async () => {
-  const fake = jest.spyOn(timers, 'setImmediate').mockReturnValue(new Promise(() => undefined))
+  const fake = jest.spyOn(timers, 'setImmediate').mockImplementation(() => undefined as never)
   await readSockets()
   expect(fake).not.toHaveBeenCalled()
+})
+
+it('a lock reads its sockets in Next.js 16.1, whose setImmediate of node:timers/promises calls itself', async () => {
+  jest.doMock('node:timers/promises', () => ({ setImmediate: () => Promise.reject(new RangeError()) }))
+  let inNext: typeof ownConnection | undefined
+  jest.isolateModules(() => {
+    inNext = jest.requireActual('../../src/drivers/own-connection')
+  })
+  await inNext?.readSockets()
 })
