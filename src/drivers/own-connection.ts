@@ -65,9 +65,8 @@ export async function opened(
  * the process was frozen, or computed for long. Twice, because the first callback may be due before sockets are read again.
  */
 export function readSockets(): Promise<void> {
-  return turnOfLoop().then(() => turnOfLoop())
+  return new Promise((resolve) => void nextTurn(nextTurn, resolve))
 }
 
 /** Taken now: test runners replace it with one that waits for their clock, and no socket does. In Next.js 16.1, that of promises calls itself. */
-const immediate = setImmediate
-const turnOfLoop = () => new Promise<void>((resolve) => void immediate(resolve))
+const nextTurn = setImmediate

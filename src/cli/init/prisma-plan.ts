@@ -31,11 +31,13 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     models === '' && (variable ?? url) !== undefined && project.scripts(/\bprisma db pull\b/).length === 0
   const migrates = (schema: PrismaSchema): boolean =>
     isPrismas(schema) || named.includes(schema.migrations) || isFresh(schema)
-  const isFirst = (schema: PrismaSchema): boolean =>
-    schemas.find(({ migrations }) => migrations === schema.migrations) === schema
-  const chosen = schemas.map((schema) => ({ ...schema, migrates: isFirst(schema) && migrates(schema) }))
+  const firstWith = ({ migrations }: PrismaSchema) => schemas.find((each) => each.migrations === migrations)
+  const chosen = schemas.map((each) => ({ ...each, migrates: firstWith(each) === each && migrates(each) }))
   const [first] = chosen
   if (!first) throw wrongUsage(whyNone(project, all, wanted))
+  // A folder that they share by default does not tell them apart.
+  if (schemas.some((each) => each.models !== firstWith(each)?.models && !named.includes(each.path)))
+    throw wrongUsage(whyNone(project, schemas, []))
   const flagOf = ({ path }: PrismaSchema): string =>
     path === main?.path ? flagOfMain : ` --schema ${project.short(path)}`
   const inside = project.members().filter(({ root }) => root.startsWith(`${project.root}/`))

@@ -432,6 +432,12 @@ export default defineConfig({
       /several .* with different models: a\/a\.prisma \(a\/migrations\), b\/b\.prisma \(b\/migrations\) – name/,
     ],
     [
+      'with several schemas that share the named folder',
+      { 'a/a.prisma': SCHEMA, 'a/b.prisma': `${SCHEMA}model Other {\n}\n` },
+      ['--migrations', 'a/migrations'],
+      /several .* with different models: a\/a\.prisma/,
+    ],
+    [
       'that names a schema which does not exist',
       { 'package.json': PRISMA.replace('{', '{"prisma":{"schema":"gone.prisma"},') },
       [],
