@@ -194,14 +194,14 @@ const SHORTEST_ATTEMPT = 200
 const LONGEST_WAIT = 1_000
 
 /**
- * Returns how long to wait before an attempt is repeated, in milliseconds. What is in the way is usually another session's commit, so at
- * first the pauses are as short as that; but what stays is asked less and less. A server that refuses gets three repeats soon, because
- * only the connections of the pool may be out of date.
+ * Returns how long to wait before an attempt is repeated, in milliseconds. What is in the way is usually another session's commit, which
+ * takes about as long as an attempt, so at first there is no pause; but what stays is asked less and less. A server that refuses gets three
+ * repeats soon, because only the connections of the pool may be out of date.
  *
  * @param paused how long the call has paused in all, in milliseconds
  */
 function intervalBefore(repeat: number, repeats: Handling['repeat'], paused: number): number {
-  if (repeats === 'soon') return Math.min(Math.max(2, paused / 4), 500)
+  if (repeats === 'soon') return repeat < 3 ? 0 : Math.min(Math.max(2, paused / 4), 500)
   return repeat < 3 ? 2 * 2 ** repeat : Math.min(100 * 2 ** (repeat - 3), 1_000)
 }
 
@@ -248,7 +248,7 @@ export async function callDatabase<T>(
         const told = isCutShort ? (explanation ?? result) : result
         throw FAILURES[told.kind].error(told.error, { ...call, timeLimit: database.timeLimit })
       }
-      await sleep(interval)
+      if (interval > 0) await sleep(interval)
       paused += interval
       if (kind !== 'read-only' || database.shared.sessions.countReadOnly()) break
       repeat++
