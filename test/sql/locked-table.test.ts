@@ -153,7 +153,7 @@ describeBackends(
     {
       ...each,
       waits: 'that stops waiting',
-      limits: { query_timeout: 300 },
+      limits: { query_timeout: 600 },
       first: 'DATABASE_ERROR' as const,
     },
   ]),
