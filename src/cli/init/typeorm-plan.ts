@@ -55,12 +55,14 @@ function running({ project, names }: Task): Step {
   const own = scripts.find((each) => each.command)
   const command = own?.command ? `${own.command}${own.found && ' migration:run'}` : ''
   const isKnown = scripts.length > 0 || project.workspace?.scripts(script)[0]
+  const isBuilt =
+    scripts.some(({ text }) => /\s(dist|build)[/\\]/.test(text)) ||
+    project.sources(/\bmigrations: \[[^\]]*\W(dist|build)[/\\]/).length > 0
   const isOfApp = project.sources(/\brunMigrations\(|\bmigrationsRun: (?!false)/).length > 0
   const who = isOfApp
     ? 'The app runs the migrations when it starts: let it do so before the other instances start, or on one of them'
-    : `${isKnown ? '' : 'No source and no script of package.json was found that runs migrations: check that yours finds this one. '}${scripts.some(({ text }) => /\s(dist|build)[/\\]/.test(text)) ? 'Build, and run' : 'Run'} them when you deploy, before the instances start, or on one of them`
-  const options = literal({ ...names, dialect: dialectOf(project) })
-  const what = `${who} (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity(${options})${command ? ':' : '.'}`
+    : `${isKnown ? '' : 'No source and no script of package.json was found that runs migrations: check that yours finds this one. '}${isBuilt ? 'Build, and run' : 'Run'} them when you deploy, before the instances start, or on one of them`
+  const what = `${who} (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity(${literal({ ...names, dialect: dialectOf(project) })})${command ? ':' : '.'}`
   return [what, command]
 }
 

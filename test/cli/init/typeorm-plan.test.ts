@@ -236,6 +236,12 @@ describe('shedlock-orm init with TypeORM', () => {
       /\. Build, and run them when .*:\n\n +npm run up\n/,
     ],
     [
+      'its script, whose migrations a build makes',
+      { up: 'typeorm migration:run -d a.ts' },
+      { 'a.ts': "new DataSource({ migrations: ['dist/db/*.js'] })" },
+      /\. Build, and run them when .*:\n\n +npm run up\n/,
+    ],
+    [
       'its script of the command line',
       { cli: 'typeorm-ts-node-commonjs -d a.ts' },
       {},
