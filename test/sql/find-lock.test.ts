@@ -146,6 +146,17 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
     expect(lost.mock.calls).toEqual([[expect.objectContaining({ name: 'released', error: gone })]])
   })
 
+  it('reports runs that failed or died as overdue only if they must have succeeded', async () => {
+    await provider.table.create()
+    await (await provider.lock({ name: 'failed', lockAtMostFor: '1m' }))?.unlock({ outcome: 'failed' })
+    await provider.lock({ name: 'died', lockAtMostFor: '1m' })
+    await dataSource.query(`update shedlock set lock_until = locked_at where name = 'died'`)
+    const expected = { failed: '1h', died: '1h' } as const
+    expect(await provider.table.overdue(expected)).toEqual([])
+    const overdue = await provider.table.overdue(expected, { mustHaveSucceeded: true })
+    expect(overdue.map(({ state }) => state)).toEqual(['failed', 'died'])
+  })
+
   it('reads the whole table only for all locks, and one lock after another to see whether they are overdue', async () => {
     await provider.table.create()
     await provider.table.pause('job-0', { duration: '1h', reason: 'r' })
