@@ -37,8 +37,8 @@ export async function loadFile(file: string): Promise<object> {
 const OTHER_COMPILERS = /ts-node|tsx|swc|esbuild|jiti|ts-patch/
 
 /**
- * Names the modules that let Node.js load a file in TypeScript, or those of which the first does: those of ts-node, if the project has
- * it, because it knows the metadata of decorators; for an ES module, tsx before it.
+ * Names the modules that let Node.js load a file in TypeScript; of each list, the first one that is installed is used. ts-node comes
+ * first, because it knows the metadata of decorators, but for an ES module tsx does.
  */
 function compilersFor(project: Project, path: string): readonly (readonly string[])[] {
   if (!/\.[cm]?ts$/.test(path)) return []

@@ -77,7 +77,7 @@ const LONG_WAIT = 500
  * - If its server accepts no writes: the repeats of calls, which are six, and then one more every 1.25 seconds. First attempts and
  *   releases in the background are not counted.
  *
- * As soon as a write changes a row, all of them may be used up again, except the ten of other rows.
+ * As soon as a write changes a row, these limits start again, except the ten of each other row.
  */
 export class SessionPool {
   readonly #turns = new Set<Turn>()
@@ -261,7 +261,7 @@ export class SessionPool {
     return this.#readOnly.take()
   }
 
-  /** Notes that a write has changed this row: the limits begin anew. */
+  /** Notes that a write has changed this row, so that the limits start again. */
   forgive(row: string): void {
     this.#silent.used = this.#readOnly.used = 0
     this.#silentOfRow.delete(row)

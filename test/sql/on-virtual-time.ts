@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { afterEach, beforeEach, expect, jest } from '@jest/globals'
+import { readSockets } from '../../src/drivers/own-connection'
 import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { openMemory } from '../backends/open-database'
@@ -59,8 +60,6 @@ export function job(name = 'job') {
   return { name, lockAtMostFor: HOUR }
 }
 
-const { setImmediate: trueImmediate } = globalThis
-
 /** Lets some time pass, after which the work is done: a table in memory answers within a few turns of the event loop. */
 export async function settle<T>(work: Promise<T>, milliseconds = 1): Promise<T> {
   const state = { isDone: false }
@@ -69,8 +68,7 @@ export async function settle<T>(work: Promise<T>, milliseconds = 1): Promise<T> 
   }
   work.then(done, done)
   await jest.advanceTimersByTimeAsync(milliseconds)
-  for (let turns = 0; !state.isDone && turns < 1_000; turns++)
-    await new Promise((resolve) => trueImmediate(resolve))
+  for (let turns = 0; !state.isDone && turns < 1_000; turns += 2) await readSockets()
   if (!state.isDone) throw new Error(`Not settled after ${milliseconds} ms`)
   return work
 }
@@ -81,7 +79,5 @@ export async function expectFailure(
   error: object,
   milliseconds = LIMIT,
 ): Promise<void> {
-  const failed = expect(work).rejects.toMatchObject(error)
-  await jest.advanceTimersByTimeAsync(milliseconds)
-  await failed
+  await settle(expect(work).rejects.toMatchObject(error), milliseconds)
 }

@@ -35,7 +35,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
   const chosen = schemas.map((each) => ({ ...each, migrates: firstWith(each) === each && migrates(each) }))
   const [first] = chosen
   if (!first) throw wrongUsage(whyNone(project, all, wanted))
-  // A folder that they share by default does not tell them apart.
+  // Schemas in one folder have the same migrations by default, so naming these does not say which schema is meant.
   if (schemas.some((each) => each.models !== firstWith(each)?.models && !named.includes(each.path)))
     throw wrongUsage(whyNone(project, schemas, []))
   const flagOf = ({ path }: PrismaSchema): string =>
@@ -103,11 +103,11 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
   const [, api] = /\bprovider\s*=\s*"([^"]*(?:graphql|trpc|crud|nestjs)[^"]*)"/.exec(text) ?? []
   const isRemote = ['@prisma/adapter-libsql', '@prisma/adapter-d1'].some((name) => project.has(name))
   const existing = migrationsIn(project, migrations)
-  const pushed = tables.find((table) => existing.every((each) => !each.text.includes(table)))
+  const pushed = migrates && tables.find((table) => existing.every(({ text }) => !text.includes(table)))
   const note =
     (isRemote ? ' (this reaches neither Turso nor D1: run the SQL there as that of the others)' : '') +
     (api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`) +
-    (migrates && pushed ? ` (no migration has ${pushed}: if you push your models, do that instead)` : '')
+    (pushed ? ` (no migration has ${pushed}: if you push your models, do that instead)` : '')
   if (!migrates)
     return [
       `There are no migrations of ${path}: create this table as your others${where}, and generate the client${note}. Or let this command write a first migration: name its folder with --migrations. ${/mysql|sqlserver/.test(provider) ? '`prisma db push` may make it ignore the case of names; this' : 'This'} prints the table as SQL:`,
