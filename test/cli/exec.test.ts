@@ -209,6 +209,20 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(stderr).not.toContain('lease was over')
   })
 
+  it('extends a lock for which nobody gave a lease', async () => {
+    const { provider, env } = await openCli(backend)
+    // Twenty times as fast, because the first extension comes after twenty seconds.
+    const fast =
+      'const n=performance.now.bind(performance),s=setTimeout;performance.now=()=>20*n();globalThis.setTimeout=(f,t)=>s(f,t/20)'
+    const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(fast)}`
+    const { child } = startCli(['exec', 'job', '--wait', '5m', ...FOREVER], { ...env, NODE_OPTIONS })
+    afterTest(() => child.kill('SIGTERM'))
+    await eventually(async () =>
+      expect(child.exitCode !== null || (await leaseOf(provider)) > 60_000).toBe(true),
+    )
+    expect(child.exitCode).toBeNull()
+  })
+
   it('says in one line each time that the lock could not be extended', async () => {
     const { dataSource, running } = await openCli(backend)
     const lease = ['exec', 'job', '--lock-at-most-for', '2s', '--keep-alive', '--quiet']

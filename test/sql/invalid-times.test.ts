@@ -30,6 +30,7 @@ const INVALID: Readonly<Partial<Record<DialectName, readonly InvalidTime[]>>> = 
     ['infinity', `'infinity'`, FOR_EVER],
     ['-infinity', `'-infinity'`, since('0001-01-01T00:00:00Z')],
     ['a year that no Date has', `'294276-01-01'`, FOR_EVER],
+    CALENDAR,
     NULL,
   ],
   mssql: [CALENDAR, NULL],
@@ -39,6 +40,7 @@ const INVALID: Readonly<Partial<Record<DialectName, readonly InvalidTime[]>>> = 
     ['words', `'tomorrow'`, FOR_EVER],
     ['a number', '1763000000000', since('1970-01-01Z')],
     ['bytes', `x'00ff'`, FOR_EVER],
+    CALENDAR,
     NULL,
   ],
 }

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals'
 import { parseJob } from '../../src/core/jobs'
 import { defaultLockedBy, lastRunOf, newOwner } from '../../src/sql/owner'
 import type { LockRecord } from '../../src/sql/records'
-import { JOB_STATES, jobView, summary, troubleFirst } from '../../src/sql/table/job-state'
+import { holder, JOB_STATES, jobView, summary, troubleFirst } from '../../src/sql/table/job-state'
 import { read } from '../project'
 
 const NOW = new Date('2026-11-27T10:20:00Z')
@@ -64,6 +64,16 @@ it.each([
   ['running', 'for 4m of 10m', row(ofProcess(process.pid), -4, 6), {}],
 ] as const)('a job is %s: %s', (state, why, record, expected) => {
   expect(jobView('job', record, expected)).toMatchObject({ state, why })
+})
+
+it.each([
+  ['a run', row(ofProcess(GONE), -4, 6), 'is gone from this host'],
+  ['a run elsewhere', row(LIVE, -4, 6), 'cannot be seen from here'],
+  ['lockAtLeastFor', row('host/1/1000+360000 succeeded', -4, 5), undefined],
+  ['a pause', row('paused by ann: disk', -90, 60), undefined],
+  ['nothing', row(LIVE, -4, -1), undefined],
+] as const)('of the process that holds a lock for %s', (_, record, process) => {
+  expect(holder(record)).toBe(process)
 })
 
 it('trouble comes first, the latest before what is known, then the others by state and name', () => {
