@@ -167,18 +167,19 @@ export class Project {
   manager(): string {
     const locks = {
       'pnpm-lock.yaml': 'pnpm',
-      'pnpm-workspace.yaml': 'pnpm',
       'yarn.lock': 'yarn',
       'bun.lock': 'bun',
       'bun.lockb': 'bun',
+      // Projects with another one may have it too.
+      'pnpm-workspace.yaml': 'pnpm',
     }
     const { root: top } = this.workspace ?? this
     const folders = withParents(this.root).filter((folder) => `${folder}/`.startsWith(`${top}/`))
     const found = folders.flatMap((folder) => {
       const [, lock] = Object.entries(locks).find(([file]) => existsSync(join(folder, file))) ?? []
-      return lock ?? manifestIn(folder)?.packageManager?.split('@')[0] ?? []
+      return [manifestIn(folder)?.packageManager?.split('@')[0], lock]
     })
-    return found.find((name) => name !== 'npm') ?? 'npm'
+    return found.find((name = 'npm') => name !== 'npm') ?? 'npm'
   }
 
   /** The command that adds those of these packages that no package.json names; empty if there are none. */
@@ -187,7 +188,8 @@ export class Project {
     const manager = this.manager()
     // Without a flag, pnpm and the first Yarn do not add to the root of a workspace.
     const isFirst = this.manifest.workspaces !== undefined && this.read('yarn.lock').includes('lockfile v1')
-    const flag = this.exists('pnpm-workspace.yaml') ? ' -w' : isFirst ? ' -W' : ''
+    const isPnpm = manager === 'pnpm' && this.exists('pnpm-workspace.yaml')
+    const flag = isPnpm ? ' -w' : isFirst ? ' -W' : ''
     const command = manager === 'npm' ? 'npm install' : `${manager} add${flag}`
     return missing.length === 0 ? '' : `${command} ${missing.join(' ')}`
   }

@@ -5,6 +5,7 @@ import { project, type Texts } from '../built-cli'
 import { init, OLD, packageWith, SCHEMA, TYPEORM, USER, USUAL } from './init-project'
 
 const NEST = { typeorm: '1', '@nestjs/schedule': '6' }
+const NAMES_YARN = { 'package.json': packageWith(NEST, { packageManager: 'yarn@4.1.0' }) }
 const AT_ROOT = { 'package.json': packageWith(NEST, { workspaces: ['*'] }) }
 
 describe('shedlock-orm init', () => {
@@ -101,6 +102,12 @@ describe('shedlock-orm init', () => {
       'yarn add',
     ],
     ['Yarn, beside a workspace', { 'yarn.lock': '', '../pnpm-workspace.yaml': 'packages: [ui]' }, 'yarn add'],
+    ['Bun, in a workspace of pnpm', { 'bun.lock': '', 'pnpm-workspace.yaml': '' }, 'bun add'],
+    [
+      'the one that package.json names, beside the file of another',
+      { 'pnpm-lock.yaml': '', '../package.json': '{"workspaces":["app"]}', ...NAMES_YARN },
+      'yarn add',
+    ],
     ['pnpm, without its lock file', { '../pnpm-workspace.yaml': '' }, 'pnpm add'],
     ['pnpm, at the root', { 'pnpm-lock.yaml': '', 'pnpm-workspace.yaml': '' }, 'pnpm add -w'],
     ['Yarn 1, at the root', { 'yarn.lock': '# yarn lockfile v1', ...AT_ROOT }, 'yarn add -W'],
