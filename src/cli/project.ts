@@ -141,7 +141,7 @@ export class Project {
       const match = expression.exec(text)
       if (!match) return []
       const isPlain =
-        !/^(build|start)\b|[&|;]|--(force|accept|watch|no-engine)|\b(test|e2e|ci|prod\w*|postinstall)\b/.test(
+        !/^(build|start)\b|[&|;]|--(force|accept|watch|no-engine)|\b((pre)?test|e2e|ci|prod\w*|postinstall)\b/.test(
           `${name} ${text.replace(/^((\w+ ){0,2}(build|clean|tsc)\s*(&&|;)\s*)+/, '')}`,
         )
       const command = isPlain ? `${this.manager()} run ${name}` : undefined

@@ -354,6 +354,7 @@ export default defineConfig({
   it('prints the scripts of the app, but neither those for tests nor those that do more', async () => {
     const scripts = {
       'test:migrate': 'prisma migrate deploy',
+      pretest: 'prisma generate',
       start: 'prisma migrate deploy && node main.js',
       other: 'prisma migrate deploy --schema other.prisma',
       postinstall: 'prisma generate',
