@@ -71,8 +71,15 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     client: { name: 'prisma' },
     missingDriver: missing.includes(undefined) ? undefined : missing[0],
     variable: first.variable ?? (first.url ? '' : undefined),
-    url: first.path === main?.path || !first.variable ? undefined : `"$${first.variable}"`,
+    url: first.path === main?.path ? undefined : urlOf(project, first),
   }
+}
+
+/** For the command line, which looks for a file in the folder where it runs. */
+function urlOf(project: Project, { path, variable, url = '' }: PrismaSchema): string | undefined {
+  const [, file] = /^file:(?!\/)(.*)/.exec(url) ?? []
+  if (variable) return `"$${variable}"`
+  return file && `"file:${project.short(resolve(path, '..', file))}"`
 }
 
 const OWN_ADAPTER =
@@ -105,7 +112,9 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
   const existing = migrationsIn(project, migrations)
   const pushed = migrates && tables.find((table) => existing.every(({ text }) => !text.includes(table)))
   const note =
-    (isRemote ? ' (this reaches neither Turso nor D1: run the SQL there as that of the others)' : '') +
+    (isRemote && migrates
+      ? ' (this reaches neither Turso nor D1: run the SQL there as that of the others)'
+      : '') +
     (api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`) +
     (pushed ? ` (no migration has ${pushed}: if you push your models, do that instead)` : '')
   if (!migrates)

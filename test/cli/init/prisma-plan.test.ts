@@ -191,6 +191,13 @@ export default defineConfig({
     expect(stdout).toMatch(/, with POSTGRES_URL set .*\n +npx shedlock-orm doctor --url "\$POSTGRES_URL"\n$/s)
   })
 
+  it('names the file of SQLite that the schema has, if the command line would find another database', async () => {
+    const sqlite = SCHEMA.replace('postgresql', 'sqlite').replace('env("POSTGRES_URL")', '"file:./dev.db"')
+    const folder = project({ 'package.json': PRISMA, ...ON_POSTGRES, 'db/local.prisma': sqlite + USER })
+    const { stdout } = await init(folder, '--migrations', 'db/local.prisma')
+    expect(stdout).toMatch(/the connection \(docs.*\n +npx shedlock-orm doctor --url "file:db\/dev.db"\n$/s)
+  })
+
   it('writes migrations that schemas share once, and says what git ignores', async () => {
     const files = {
       ...ON_POSTGRES,
@@ -259,6 +266,9 @@ export default defineConfig({
     const says = /Migrate, .*reaches neither Turso nor D1/
     expect((await init(project({ 'package.json': packages, ...ON_POSTGRES }))).stdout).toMatch(says)
     expect((await init(project({ 'package.json': PRISMA, ...ON_POSTGRES }))).stdout).not.toMatch(says)
+    // Those that are pushed may have another database than the adapter.
+    const pushed = project({ 'package.json': packages, [USUAL]: SCHEMA + USER })
+    expect((await init(pushed)).stdout).not.toContain('reaches neither')
   })
 
   it.each<[string, Texts]>([
