@@ -52,11 +52,19 @@ type Usage = readonly [scheduler: string, step: Step, ...needs: string[]]
 
 export function usage(task: Task, plan: Plan): Usage {
   const { project } = task
-  const own = schedulersOf(project)
-  const [name, ...others] = own.length > 0 || !project.workspace ? own : schedulersOf(project.workspace)
+  const named = schedulersOf(project)
+  const imports = (each: string) => new RegExp(`\\b(from|import|require)\\b[\\s(]*['"]${each}['"]`)
+  const used = named.filter((each) => each === ROUTES || project.sources(imports(each)).length > 0)
+  const [name, ...others] = new Set([...used, ...named])
   const version = name === undefined ? '' : project.version(name)
-  const also = others.map((each) => `, and ${each} ${project.version(each)}, which is not shown`).join('')
-  const found = `${name ?? 'no scheduler that it knows'} ${version}`.trim() + also
+  const isUnused = name !== undefined && used.length === 0 && project.sources().length > 0
+  const unused = isUnused ? ', which no source imports' : ''
+  // The lines of the first import it.
+  const needed = name === NEST ? 'cron' : name === ROUTES ? 'croner' : ''
+  const also = others.map(
+    (each) => `, and ${each} ${project.version(each)}${each === needed ? '' : ', which is not shown'}`,
+  )
+  const found = `${name ?? 'no scheduler that it knows'} ${version}`.trim() + unused + also.join('')
   if (name === NEST || ((name ?? ROUTES) === ROUTES && project.has('@nestjs/core')))
     return nest(task, plan, found, name === NEST)
   if (name === ROUTES)

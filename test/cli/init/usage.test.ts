@@ -110,6 +110,25 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(read('docs/guides/recipes.md')).toContain('\n## Next.js, Nuxt, monorepos\n')
   })
 
+  it('are those of the scheduler that the sources import, and say if they import none', async () => {
+    const found = async (more: Texts, files: Texts): Promise<string> => {
+      const manifest = packageWith({ typeorm: '1.1.1', ...more })
+      const { stderr } = await init(project({ 'package.json': manifest, ...files }))
+      return /(?<=found TypeORM 1\.1\.1, ).*/.exec(stderr)?.[0] ?? ''
+    }
+    const both = { 'node-cron': '4.6.0', croner: '10.0.1' }
+    expect(await found(both, { 'a.ts': 'import {\n  Cron\n} from "croner"' })).toBe(
+      'croner 10.0.1, and node-cron 4.6.0, which is not shown',
+    )
+    expect(await found({ cron: '4.4.0' }, { 'a.ts': "type = 'cron'" })).toBe(
+      'cron 4.4.0, which no source imports',
+    )
+    const called = { next: '16', croner: '10.0.1' }
+    expect(await found(called, { 'vercel.json': VERCEL, 'a.js': "require('croner')" })).toBe(
+      'routes called as jobs, and croner 10.0.1',
+    )
+  })
+
   it('are those of Nest also for its timers, and for routes that Vercel calls', async () => {
     const dependencies = { typeorm: '1.1.1', '@nestjs/core': '12', '@nestjs/typeorm': '12' }
     const code = await printed(dependencies, { 'vercel.json': VERCEL })
