@@ -7,6 +7,7 @@ type Scheduler = readonly [imported: string, slot: string, start: string]
 
 const CRON = "'*/15 * * * *'"
 const DOCS = 'docs/schedulers.md#slots'
+const APPS = 'docs/guides/recipes.md#nextjs-nuxt-monorepos'
 const CRON_JOB = `CronJob.from({ cronTime: ${CRON}, start: true, onTick() { return send(this) } })`
 
 /** Every scheduler that is recognized, with its first version that is printed, or the page about it. */
@@ -71,7 +72,7 @@ export function usage(task: Task, plan: Plan): Usage {
     return [
       found,
       [
-        `Lock each route that is called as a job, because a call may come twice, as ${KNOWN[ROUTES]} in the repository shows, with this executor`,
+        `Lock each route that is called as a job, because a call may come twice, as ${KNOWN[ROUTES]} in the repository shows (jobs that the server itself starts: ${APPS}), with this executor`,
         `new LockingTaskExecutor(${callOf(task, plan, plan.client.name)})`,
       ],
       'croner',
@@ -83,7 +84,8 @@ export function usage(task: Task, plan: Plan): Usage {
   const apps = name === undefined ? project.members() : [project]
   const pages = [
     ...(isPrinted ? [] : [typeof known === 'string' ? known : DOCS]),
-    ...(apps.some(isFramework) ? ['docs/guides/recipes.md#nextjs-nuxt-monorepos'] : []),
+    ...(apps.some(isFramework) ? [APPS] : []),
+    ...(project.has('@nestjs/core') ? [SCHEDULERS[NEST]] : []),
   ].join(', ')
   const what = `Lock each job that one instance is to run${pages && ` (see ${pages} in the repository)`}`
   return [found, [what, linesOf(task, plan, module, scheduler)]]
@@ -131,7 +133,8 @@ function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usag
   const [name, entry] = plan.provider
   // Nest knows the DataSource only through this package.
   const isKnown = entry !== 'typeorm' || project.has('@nestjs/typeorm')
-  const isOnly = !plan.others?.length && project.sources(/\bextends PrismaClient\b/).length < 2
+  const clients = entry === 'typeorm' ? [] : project.sources(/\bextends PrismaClient\b/)
+  const isOnly = !plan.others?.length && clients.length < 2
   const call = callOf(task, plan, isKnown ? 'client' : plan.client.name)
   const found = call === `${name}(client)` ? name : `(client) => ${call}`
   const [, atLeast, timer] = OTHER
@@ -159,6 +162,6 @@ class Reports {
 // where the app starts
 app.enableShutdownHooks()`
   const what =
-    'Import the module, and lock each job that one instance is to run (for one of several clients, and jobs of SchedulerRegistry, see docs/nestjs.md in the repository)'
+    'Import the module, and lock each job that one instance is to run (for a client outside Nest or one of several, and jobs of SchedulerRegistry, see docs/nestjs.md in the repository)'
   return [scheduler, [what, code], ...(hasCron ? [`cron${project.versionFor(NEST, 'cron')}`] : [])]
 }

@@ -99,7 +99,7 @@ describe('the lines that shedlock-orm init prints', () => {
     for (const files of [{ 'vercel.json': VERCEL, [USUAL]: SCHEMA }, route]) {
       const code = await printed(dependencies, files)
       expect(code).toMatch(
-        /as docs\/guides\/failover\.md#serverless-functions in the .*, with this executor;/,
+        /as docs\/guides\/failover\.md#serverless-functions in the .* \(jobs that the server itself starts: docs\/guides\/recipes\.md#nextjs-nuxt-monorepos\), with this executor;/,
       )
       expect(code).toMatch(/^new LockingTaskExecutor\(prismaLockProvider\(prisma\)\)$/m)
     }
@@ -127,6 +127,11 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(await found(called, { 'vercel.json': VERCEL, 'a.js': "require('croner')" })).toBe(
       'routes called as jobs, and croner 10.0.1',
     )
+  })
+
+  it('name the page about Nest, if another scheduler calls its jobs', async () => {
+    const dependencies = { '@prisma/client': '7', '@nestjs/core': '12', 'node-cron': '4.6.0' }
+    expect(await printed(dependencies, { [USUAL]: SCHEMA })).toContain('(see docs/nestjs.md in the')
   })
 
   it('are those of Nest also for its timers, and for routes that Vercel calls', async () => {
@@ -168,6 +173,9 @@ describe('the lines that shedlock-orm init prints', () => {
     const files = { 'data-source.ts': 'export default new DataSource({})' }
     const code = await printed({ typeorm: '1.1.1', '@nestjs/typeorm': '12', croner: '10.0.1' }, files)
     expect(code).toContain('// and dataSource, your client')
+    const service = 'export class PrismaService extends PrismaClient {}'
+    const nest = { typeorm: '1.1.1', '@nestjs/typeorm': '12', '@nestjs/schedule': '6' }
+    expect(await printed(nest, { 'a.ts': service, 'b.ts': `${service} // typeorm` })).toContain('forRoot({')
   })
 
   it.each<[string, Texts, string, string[]]>([
