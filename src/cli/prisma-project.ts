@@ -38,7 +38,9 @@ export async function prismaProject(project: Project) {
   // Prisma needs its path, but a package of the workspace may find its own.
   const [passed] = project.scripts(/\bprisma\s(?:[^&|;]*\s)?--config[ =](\S+)/)
   const deeper = project.sources().filter((path) => /\/prisma\.config\.[cm]?[jt]s$/.test(path))
-  const elsewhere = hasConfig ? '' : (passed?.found ?? (deeper.length === 1 ? (deeper[0] ?? '') : ''))
+  // Some call the file of their client so.
+  const [only = '', ...others] = deeper.filter((path) => !project.read(path).includes('new PrismaClient('))
+  const elsewhere = hasConfig ? '' : (passed?.found ?? (others.length === 0 ? only : ''))
   const { file, config, variable }: Loaded =
     hasConfig || elsewhere ? await loadConfig(project, elsewhere) : { config: {} }
   const named = config.schema ?? manifest.prisma?.schema

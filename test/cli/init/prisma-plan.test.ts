@@ -26,8 +26,8 @@ const GENERATED =
 describe('shedlock-orm init with Prisma', () => {
   it.each<[string, Texts, Texts, string[]?]>([
     [
-      'after prisma init, beside a client that is no config',
-      { [USUAL]: SCHEMA, 'prisma.ts': '' },
+      'after prisma init, beside clients that are no config',
+      { [USUAL]: SCHEMA, 'prisma.ts': '', 'db/prisma.config.ts': 'export default new PrismaClient()' },
       {
         [USUAL]: `\n${MODEL}`,
         [`prisma/${MIGRATION}`]: SQL,
