@@ -59,13 +59,11 @@ export function usage(task: Task, plan: Plan): Usage {
   const [name, ...others] = new Set([...used, ...named])
   const version = name === undefined ? '' : project.version(name)
   const isUnused = name !== undefined && used.length === 0 && project.sources().length > 0
-  const unused = isUnused ? ', which no source imports' : ''
-  // The lines of the first import it.
-  const needed = name === NEST ? 'cron' : name === ROUTES ? 'croner' : ''
-  const also = others.map(
-    (each) => `, and ${each} ${project.version(each)}${each === needed ? '' : ', which is not shown'}`,
-  )
-  const found = `${name ?? 'no scheduler that it knows'} ${version}`.trim() + unused + also.join('')
+  const all = [name ?? 'no scheduler that it knows', ...others]
+  const found =
+    all.map((each) => `${each} ${project.version(each)}`.trim()).join(' and ') +
+    (isUnused ? ', which no source imports' : '') +
+    (others.length > 0 ? ', of which the first is shown' : '')
   if (name === NEST || ((name ?? ROUTES) === ROUTES && project.has('@nestjs/core')))
     return nest(task, plan, found, name === NEST)
   if (name === ROUTES)

@@ -85,7 +85,7 @@ describe('shedlock-orm init', () => {
     })
     const { stdout, stderr } = await init(join(folder, 'a'))
     expect(stdout).toContain("require('cron')")
-    expect(stderr).toContain('cron 3.5.0, and toad-scheduler 4.1.0, which is not shown\n')
+    expect(stderr).toContain('cron 3.5.0 and toad-scheduler 4.1.0, of which the first is shown\n')
     expect(stderr).toContain('jobs in .. (node-cron), ../b (cron), ../c (routes called as jobs), too\n')
   })
 

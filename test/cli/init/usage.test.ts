@@ -118,14 +118,14 @@ describe('the lines that shedlock-orm init prints', () => {
     }
     const both = { 'node-cron': '4.6.0', croner: '10.0.1' }
     expect(await found(both, { 'a.ts': 'import {\n  Cron\n} from "croner"' })).toBe(
-      'croner 10.0.1, and node-cron 4.6.0, which is not shown',
+      'croner 10.0.1 and node-cron 4.6.0, of which the first is shown',
     )
     expect(await found({ cron: '4.4.0' }, { 'a.ts': "type = 'cron'" })).toBe(
       'cron 4.4.0, which no source imports',
     )
     const called = { next: '16', croner: '10.0.1' }
     expect(await found(called, { 'vercel.json': VERCEL, 'a.js': "require('croner')" })).toBe(
-      'routes called as jobs, and croner 10.0.1',
+      'routes called as jobs and croner 10.0.1, of which the first is shown',
     )
   })
 
