@@ -117,8 +117,9 @@ function perform({ file, text, appends }: Write, isDry = false): void {
 }
 
 function check({ project, names }: Task, plan: Plan): Step {
-  const { dataSources = [], missingDriver, url, variable = 'DATABASE_URL' } = plan
-  const [dataSource, ...others] = dataSources
+  const { dataSources = [], missingDriver, url, otherUrls = [], variable = 'DATABASE_URL' } = plan
+  const [dataSource, ...more] = dataSources
+  const others = [...more, ...otherUrls.map((each) => `--url ${each}`)]
   const used = project.read(dataSource ?? '').match(/(?<=\bprocess\.env(\.|\[['"]))\w+/g) ?? []
   const file = url ? undefined : usualFileWith(project, variable, ...used)
   const built = !dataSource?.endsWith('js') || project.exists(dataSource) ? '' : ', after a build'

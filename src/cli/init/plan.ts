@@ -40,6 +40,8 @@ export interface Plan {
   readonly variable?: string | undefined
   /** The URL, if the command line would find another one. */
   readonly url?: string | undefined
+  /** Those of other databases that got the table, too. */
+  readonly otherUrls?: readonly string[]
 }
 
 /** Table options as an argument; empty without any. */

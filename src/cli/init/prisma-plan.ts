@@ -52,6 +52,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
   const isCovered = ({ provider }: PrismaSchema): boolean =>
     chosen.some((each) => each.migrates && each.provider === provider)
   const migrated = chosen.filter((schema) => schema.migrates || !isCovered(schema))
+  const url = urlOf(project, first)
   const missing = chosen.map(({ provider }) => missingDriver(project, provider))
   return {
     found: [
@@ -71,15 +72,16 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     client: { name: 'prisma' },
     missingDriver: missing.includes(undefined) ? undefined : missing[0],
     variable: first.variable ?? (first.url ? '' : undefined),
-    url: first.path === main?.path ? undefined : urlOf(project, first),
+    url: first.path === main?.path ? undefined : url,
+    otherUrls: chosen.map((each) => urlOf(project, each)).filter((each) => each !== '' && each !== url),
   }
 }
 
 /** For the command line, which looks for a file in the folder where it runs. */
-function urlOf(project: Project, { path, variable, url = '' }: PrismaSchema): string | undefined {
-  const [, file] = /^file:(?!\/)(.*)/.exec(url) ?? []
+function urlOf(project: Project, { path, variable, url = '' }: PrismaSchema): string {
   if (variable) return `"$${variable}"`
-  return file && `"file:${project.short(resolve(path, '..', file))}"`
+  const found = url.replace(/(?<=^file:)(?!\/).+/, (file) => project.short(resolve(path, '..', file)))
+  return found && `'${found}'`
 }
 
 const OWN_ADAPTER =

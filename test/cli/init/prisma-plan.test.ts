@@ -191,11 +191,26 @@ export default defineConfig({
     expect(stdout).toMatch(/, with POSTGRES_URL set .*\n +npx shedlock-orm doctor --url "\$POSTGRES_URL"\n$/s)
   })
 
-  it('names the file of SQLite that the schema has, if the command line would find another database', async () => {
-    const sqlite = SCHEMA.replace('postgresql', 'sqlite').replace('env("POSTGRES_URL")', '"file:./dev.db"')
-    const folder = project({ 'package.json': PRISMA, ...ON_POSTGRES, 'db/local.prisma': sqlite + USER })
+  it('names the variables of the other databases, if each has its own', async () => {
+    const folder = (variable: string): string => {
+      const mysql = SCHEMA.replace('postgresql', 'mysql').replace('POSTGRES_URL', variable) + USER
+      return project({ 'package.json': PRISMA, ...ON_POSTGRES, 'prisma/mysql.prisma': mysql })
+    }
+    expect((await init(folder('MYSQL_URL'))).stdout).toMatch(
+      /, with POSTGRES_URL set; if that is not the database of the jobs, with --url "\$MYSQL_URL" \(/,
+    )
+    expect((await init(folder('POSTGRES_URL'))).stdout).toContain(', with POSTGRES_URL set (')
+  })
+
+  it.each([
+    ['file:./dev.db', 'file:db/dev.db'],
+    ['mysql://root@db/app', 'mysql://root@db/app'],
+  ])('names the URL of the schema, if the command line would find another: %s', async (url, named) => {
+    const schema = SCHEMA.replace('env("POSTGRES_URL")', `"${url}"`) + USER
+    const folder = project({ 'package.json': PRISMA, ...ON_POSTGRES, 'db/local.prisma': schema })
     const { stdout } = await init(folder, '--migrations', 'db/local.prisma')
-    expect(stdout).toMatch(/the connection \(docs.*\n +npx shedlock-orm doctor --url "file:db\/dev.db"\n$/s)
+    expect(stdout).toMatch(/the connection \(docs[^\n]*:\n[^]*npx shedlock-orm doctor --url '[^']*'\n$/)
+    expect(stdout).toContain(`--url '${named}'`)
   })
 
   it('writes migrations that schemas share once, and says what git ignores', async () => {
