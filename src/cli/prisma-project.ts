@@ -71,6 +71,8 @@ export async function prismaProject(project: Project) {
   return {
     /** The file in which Prisma is configured, relative to the project's folder. */
     config: file,
+    /** The folders of others, of which it is unknown whether they are used. */
+    configured: elsewhere || hasConfig ? [] : others.concat(only).map((path) => join(root, dirname(path))),
     /** The schema that Prisma uses; missing if that is unknown. */
     main,
     /** The option that names it for Prisma; empty where Prisma finds it itself. Only some versions find a folder. */

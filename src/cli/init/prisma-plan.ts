@@ -14,7 +14,7 @@ type ChosenSchema = PrismaSchema & { readonly migrates: boolean }
 
 export async function prismaPlan(task: Task): Promise<Plan> {
   const { project, names, wanted } = task
-  const { main, schemas: all, flag: flagOfMain } = await prismaProject(project)
+  const { main, schemas: all, flag: flagOfMain, configured } = await prismaProject(project)
   const named = wanted.map((each) => resolve(project.root, each))
   const isWanted = ({ path, migrations }: PrismaSchema): boolean =>
     named.includes(path) || named.includes(migrations)
@@ -40,12 +40,15 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     throw wrongUsage(whyNone(project, schemas, []))
   const flagOf = ({ path }: PrismaSchema): string =>
     path === main?.path ? flagOfMain : ` --schema ${project.short(path)}`
-  const inside = project.members().filter(({ root }) => root.startsWith(`${project.root}/`))
-  const owner = inside.find(({ root }) => first.path.startsWith(`${root}/`))
+  const members = project.members().filter((each) => each.declares('prisma'))
+  const inside = [...configured, ...members.map(({ root }) => root)].filter((each) =>
+    each.startsWith(`${project.root}/`),
+  )
+  const owner = inside.find((each) => first.path.startsWith(`${each}/`))
   // It may configure where its migrations are.
-  if (owner?.declares('prisma') === true && flagOf(first) !== '')
+  if (owner !== undefined && flagOf(first) !== '')
     throw wrongUsage(
-      `The Prisma schema is that of a package – run this command there: cd ${project.short(owner.root)}`,
+      `The Prisma schema is that of a package – run this command there: cd ${project.short(owner)}`,
     )
   const parts = chosen.map((schema) => schemaPlan(project, schema, names))
   // One without migrations has those of another one for its database.

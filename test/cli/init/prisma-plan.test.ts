@@ -458,6 +458,15 @@ export default defineConfig({
       /several .* with different models: a\/a\.prisma \(a\/migrations\), b\/b\.prisma \(b\/migrations\) – name/,
     ],
     [
+      'whose schema has one of several configs',
+      {
+        ...{ 'a/prisma.config.ts': '', 'a/prisma/schema.prisma': SCHEMA },
+        ...{ 'b/prisma.config.ts': '', 'b/prisma/schema.prisma': `${SCHEMA}${USER}` },
+      },
+      ['--migrations', 'b/prisma/migrations'],
+      /schema is that of a package – run this command there: cd b\n/,
+    ],
+    [
       'with several schemas that share the named folder',
       { 'a/a.prisma': SCHEMA, 'a/b.prisma': `${SCHEMA}model Other {\n}\n` },
       ['--migrations', 'a/migrations'],
