@@ -40,10 +40,8 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     throw wrongUsage(whyNone(project, schemas, []))
   const flagOf = ({ path }: PrismaSchema): string =>
     path === main?.path ? flagOfMain : ` --schema ${project.short(path)}`
-  const members = project.members().filter((each) => each.declares('prisma'))
-  const inside = [...configured, ...members.map(({ root }) => root)].filter((each) =>
-    each.startsWith(`${project.root}/`),
-  )
+  const members = project.members().flatMap((each) => (each.declares('prisma') ? each.root : []))
+  const inside = [...configured, ...members].filter((each) => each.startsWith(`${project.root}/`))
   const owner = inside.find((each) => first.path.startsWith(`${each}/`))
   // It may configure where its migrations are.
   if (owner !== undefined && flagOf(first) !== '')
@@ -56,6 +54,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     chosen.some((each) => each.migrates && each.provider === provider)
   const migrated = chosen.filter((schema) => schema.migrates || !isCovered(schema))
   const url = urlOf(project, first)
+  const hidesSettings = first.provider === 'mysql' && project.has('@prisma/adapter-mariadb')
   const missing = chosen.map(({ provider }) => missingDriver(project, provider))
   return {
     found: [
@@ -67,9 +66,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     others: all.filter((schema) => !schemas.includes(schema)).map(({ path }) => project.short(path)),
     steps: [
       ...migrated.map((schema) => migrating(task, schema, flagOf(schema), migrated.length > 1)),
-      ...(first.provider === 'mysql' && project.has('@prisma/adapter-mariadb')
-        ? [[OWN_ADAPTER, ''] as const]
-        : []),
+      ...(hidesSettings ? [[OWN_ADAPTER, ''] as const] : []),
     ],
     provider: ['prismaLockProvider', 'prisma'],
     client: { name: 'prisma' },
@@ -113,13 +110,12 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
     return [`Migrate as you run those in ${project.short(migrations)}, and generate the client.`, '']
   const text = files.map((file) => file.text).join('\n')
   const [, api] = /\bprovider\s*=\s*"([^"]*(?:graphql|trpc|crud|nestjs)[^"]*)"/.exec(text) ?? []
-  const isRemote = ['@prisma/adapter-libsql', '@prisma/adapter-d1'].some((name) => project.has(name))
+  const isRemote =
+    migrates && ['@prisma/adapter-libsql', '@prisma/adapter-d1'].some((name) => project.has(name))
   const existing = migrationsIn(project, migrations)
   const pushed = migrates && tables.find((table) => existing.every(({ text }) => !text.includes(table)))
   const note =
-    (isRemote && migrates
-      ? ' (this reaches neither Turso nor D1: run the SQL there as that of the others)'
-      : '') +
+    (isRemote ? ' (this reaches neither Turso nor D1: run the SQL there as that of the others)' : '') +
     (api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`) +
     (pushed ? ` (no migration has ${pushed}: if you push your models, do that instead)` : '')
   if (!migrates)
