@@ -133,12 +133,12 @@ export class Project {
   }
 
   /**
-   * The scripts of package.json that an expression matches: the text, what the first group matches, and the command that runs it,
+   * The scripts of package.json whose text or name matches: the text, what the first group matches, and the command that runs it,
    * unless it is for tests or does something else too, other than a build before it.
    */
   scripts(expression: RegExp): readonly { text: string; found: string; command: string | undefined }[] {
     return Object.entries(this.manifest.scripts ?? {}).flatMap(([name, text]) => {
-      const match = expression.exec(text)
+      const match = expression.exec(text) ?? expression.exec(name)
       if (!match) return []
       const isPlain =
         !/^(build|start)\b|[&|;]|--(force|accept|watch|no-engine)|\b((pre)?test|e2e|ci|prod\w*|postinstall)\b/.test(

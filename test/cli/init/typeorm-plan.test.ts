@@ -225,6 +225,7 @@ describe('shedlock-orm init with TypeORM', () => {
 
   it.each<[string, Texts, Texts, RegExp]>([
     ['its script', { up: 'typeorm migration:run' }, {}, /lists shedLockEntity.*\):\n\n +npm run up\n/],
+    ['the name of its script', { 'migrations:run': 'sh run.sh' }, {}, /:\n\n +npm run migrations:run\n/],
     [
       'its script, after a build',
       {
