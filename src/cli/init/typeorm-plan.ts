@@ -104,7 +104,9 @@ async function migrationIn({ project, names }: Task, folder: string, date: numbe
   const sample = dated.at(-1) ?? beside.at(-1)
   const extension = sample === undefined ? (project.isTypeScript() ? '.ts' : '.js') : extname(sample)
   const [, , rest, separator = '-', ending = extension] = DATED.exec(basename(sample ?? '')) ?? []
-  const name = `CreateShedLock${date}`
+  const classes = dated.map((each) => /\bclass (\w*?)\d{13}\b/.exec(project.read(each))?.[1])
+  const [prefix = 'CreateShedLock', ...others] = new Set(classes)
+  const name = `${dated.length > 1 && others.length === 0 ? prefix : 'CreateShedLock'}${date}`
   // A DataSource may look for a name that all share.
   const isShared = dated.length > 1 && dated.every((file) => basename(file).slice(13) === rest)
   const file = `${folder}/${date}${isShared ? rest : `${separator}CreateShedLock${ending}`}`
@@ -151,13 +153,13 @@ ${entities}`
 /** The one that all sources show, or a driver. The entity needs it for a schema, and for names on MySQL. */
 function dialectOf(project: Project): string {
   const found = project.sources().flatMap((file) => project.read(file).match(TYPE) ?? [])
-  const driven = Object.keys(project.declared).flatMap((name) => TYPES[name] ?? [])
+  const driven = Object.keys(project.declared).flatMap((name) => TYPES.get(name) ?? [])
   const [type, ...others] = new Set(found.length > 0 ? found : driven)
   return type && others.length === 0 ? dialectOfDataSource({ type }) : '<database>'
 }
 
 /** Where only the app's environment has the type. */
-const TYPES: Readonly<Record<string, string>> = { pg: 'postgres', mysql2: 'mysql', sqlite3: 'sqlite' }
+const TYPES = new Map(Object.entries({ pg: 'postgres', mysql2: 'mysql', sqlite3: 'sqlite', mssql: 'mssql' }))
 const TYPE = new RegExp(`(?<=\\btype: ['"])(${Object.keys(DATABASE_TYPES).join('|')})(?=['"])`, 'g')
 
 /** A DataSource that a file makes when it is loaded, not in a function, and its name if it has one. */

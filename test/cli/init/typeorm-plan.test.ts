@@ -79,6 +79,14 @@ describe('shedlock-orm init with TypeORM', () => {
       { 'db/DATE-app.ts': CLASS },
     ],
     [
+      'with the prefix that all classes share',
+      {
+        [`db/${OLD}-User.ts`]: `export class Migration${OLD} {`,
+        'db/1715028537218-Role.ts': 'export class Migration1715028537218 {',
+      },
+      { 'db/DATE-CreateShedLock.ts': CLASS.replaceAll('CreateShedLockDATE', 'MigrationDATE') },
+    ],
+    [
       'into a folder with a migration of another name, not with scripts',
       { 'src/db/User.ts': 'class User1 implements MigrationInterface {}', 'src/migrations/1_fill.ts': '' },
       { 'src/db/DATE-CreateShedLock.ts': CLASS },
@@ -294,6 +302,7 @@ describe('shedlock-orm init with TypeORM', () => {
     for (const [driver, dialect] of [
       [{}, '<database>'],
       [{ pg: '8' }, 'postgres'],
+      [{ mssql: '12' }, 'mssql'],
       [{ pg: '8', mysql2: '3' }, '<database>'],
     ] as const)
       expect((await init(project(source('', driver)))).stdout).toContain(
