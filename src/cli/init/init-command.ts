@@ -15,7 +15,7 @@ type InitFlags = Flags<(typeof OPTIONS)[number]>
 
 /** The ORMs by the package that shows them. */
 const ORMS = [
-  { name: 'typeorm', packages: ['typeorm'], plan: typeOrmPlan },
+  { name: 'typeorm', packages: ['typeorm', '@nestjs/typeorm'], plan: typeOrmPlan },
   { name: 'prisma', packages: ['@prisma/client', 'prisma'], plan: prismaPlan },
   { name: 'prisma-8', packages: ['@prisma/orm-postgres'], plan: prisma8Plan },
 ]
@@ -51,6 +51,8 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
     if (!first.startsWith(version) && version.localeCompare(first, 'en', { numeric: true }) < 0)
       warn(`${name} ${version} is too old: update it to ${range} (docs/works-with.md)`)
   }
+  if (project.manager() !== 'npm' && project.exists('package-lock.json'))
+    warn('there is a package-lock.json, too: if your deployments use npm, install with it')
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
   for (const write of plan.writes) perform(write, flags.dryRun)
   for (const { file, appends } of plan.writes)
