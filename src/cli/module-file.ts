@@ -28,7 +28,8 @@ export async function loadFile(file: string): Promise<object> {
     // Otherwise, the file or the compiler has thrown an error of its own.
     const isUnknown = (error as { code?: unknown }).code === 'ERR_UNKNOWN_FILE_EXTENSION'
     const needsOne = /\.[cm]?ts$/.test(path) && !OTHER_COMPILERS.test(options) && compilers.length === 0
-    const advice = isUnknown || needsOne ? ' – install tsx, or set NODE_OPTIONS="--import tsx"' : ''
+    const [install = ''] = usualCompilers(path)
+    const advice = isUnknown || needsOne ? ` – install ${install}, or set NODE_OPTIONS="--import tsx"` : ''
     throw wrongUsage(`${path} cannot be loaded: ${oneLine(error)}${advice}`)
   }
 }
@@ -36,10 +37,11 @@ export async function loadFile(file: string): Promise<object> {
 /** Those that the user may have chosen in the options of Node.js. */
 const OTHER_COMPILERS = /ts-node|tsx|swc|esbuild|jiti|ts-patch/
 
-/**
- * Names the modules that let Node.js load a file in TypeScript; of each list, the first one that is installed is used. ts-node comes
- * first, because it knows the metadata of decorators, but for an ES module tsx does.
- */
+/** The compilers for a file. ts-node comes first, because it knows the metadata of decorators, but for an ES module tsx does. */
+export const usualCompilers = (path: string): readonly string[] =>
+  isCommonJs(path) ? ['ts-node', 'tsx'] : ['tsx', 'ts-node']
+
+/** Names the modules that let Node.js load a file in TypeScript; of each list, the first one that is installed is used. */
 function compilersFor(project: Project, path: string): readonly (readonly string[])[] {
   if (!/\.[cm]?ts$/.test(path)) return []
   if (!isCommonJs(path)) return [['tsx', 'ts-node/esm']]

@@ -153,7 +153,7 @@ it.each<[string, Refused, RegExp]>([
   [
     'a DataSource in TypeScript without a loader',
     { files: { 'data-source.ts': ENUM }, args: DATA_SOURCE },
-    / – install tsx, or set NODE_OPTIONS/,
+    / – install ts-node, or set NODE_OPTIONS/,
   ],
   [
     'a DataSource that throws',

@@ -1,7 +1,9 @@
+import { join } from 'node:path'
 import { Argument, type Command } from 'commander'
 import { wrongUsage } from '../command-error'
 import { usualFileWith } from '../environment'
 import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags } from '../options'
+import { usualCompilers } from '../module-file'
 import { nameFlags, print, warn } from '../output'
 import { Project } from '../project'
 import { writeText } from '../write-text'
@@ -119,19 +121,25 @@ function perform({ file, text, appends }: Write, isDry = false): void {
 }
 
 function check({ project, names }: Task, plan: Plan): Step {
-  const { dataSources = [], missingDriver, url, otherUrls = [], variable = 'DATABASE_URL' } = plan
-  const [dataSource, ...more] = dataSources
+  const { missingDriver, url, otherUrls = [], variable = 'DATABASE_URL' } = plan
+  const [dataSource = '', ...more] = plan.dataSources ?? []
   const others = [...more, ...otherUrls.map((each) => `--url ${each}`)]
-  const used = project.read(dataSource ?? '').match(/(?<=\bprocess\.env(\.|\[['"]))\w+/g) ?? []
+  const text = project.read(dataSource)
+  const used = text.match(/(?<=\bprocess\.env(\.|\[['"]))\w+/g) ?? []
   const file = url ? undefined : usualFileWith(project, variable, ...used)
-  const built = !dataSource?.endsWith('js') || project.exists(dataSource) ? '' : ', after a build'
+  const isBuilt = dataSource.endsWith('js') && (text === '' || /['"]\.+\/(dist|build|built)\//.test(text))
   const other = others[0] ? `; if that is not the database of the jobs, with ${others.join(' or ')}` : ''
   const set = !dataSource && variable && !file ? `, with ${variable} set` : ''
-  const install = missingDriver === undefined ? '' : project.adds('-D', missingDriver)
-  const options = `${dataSource ? ` -d ${dataSource}` : ''}${url ? ` --url ${url}` : ''}${file ? ` --env ${file}` : ''}${nameFlags(names)}`
+  const isSource = /\.[cm]?ts$/.test(dataSource)
+  // Bun compiles as the app expects it, also its own __dirname.
+  const bun = isSource && project.manager() === 'bun' ? ' --bun' : ''
+  const compilers = isSource && !bun ? usualCompilers(join(project.root, dataSource)) : []
+  const missing = compilers.some((each) => project.has(each)) ? undefined : (compilers[0] ?? missingDriver)
+  const install = missing === undefined ? '' : project.adds('-D', missing)
+  const options = `${dataSource && ` -d ${dataSource}`}${url ? ` --url ${url}` : ''}${file ? ` --env ${file}` : ''}${nameFlags(names)}`
   return [
-    `Check the table and the connection${set}${built}${other} (docs/cli.md#connection):`,
-    `${install && `${install}\n`}npx shedlock-orm doctor${options}`,
+    `Check the table and the connection${set}${isBuilt ? ', after a build' : ''}${other} (docs/cli.md#connection):`,
+    `${install && `${install}\n`}npx${bun} shedlock-orm doctor${options}`,
   ]
 }
 

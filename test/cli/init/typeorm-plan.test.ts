@@ -357,7 +357,7 @@ describe('shedlock-orm init with TypeORM', () => {
 
   it('prints how to check with the DataSource, and the name that it has', async () => {
     const files = {
-      'package.json': packageWith({ typeorm: '1.1.1' }),
+      'package.json': packageWith({ typeorm: '1.1.1', tsx: '4' }),
       'src/data-source.ts':
         'export const AppDataSource: DataSource = new DataSource({ host: process.env.DB_HOST })',
       '.env': 'DB_HOST=db',
@@ -370,6 +370,32 @@ describe('shedlock-orm init with TypeORM', () => {
       "import { AppDataSource } from './data-source' // beside src/data-source.ts, if your app initializes it\n",
     )
     expect(stdout).toContain('typeOrmLockProvider(AppDataSource)')
+  })
+
+  it.each([
+    ['a.ts', TYPEORM, 'npm install -D ts-node\n   '],
+    ['a.mts', TYPEORM, 'npm install -D tsx\n   '],
+    ['a.ts', packageWith({ typeorm: '1.1.1', tsx: '4' }), ''],
+    ['a.js', packageWith({ typeorm: '1.1.1' }), ''],
+  ])(
+    'installs what compiles the DataSource, if the project has nothing: %s',
+    async (file, manifest, install) => {
+      const source = 'export default new DataSource({})'
+      expect((await init(project({ 'package.json': manifest, [file]: source }))).stdout).toContain(
+        `(docs/cli.md#connection):\n\n   ${install}npx shedlock-orm doctor -d ${file}\n`,
+      )
+    },
+  )
+
+  it('lets Bun compile the DataSource of its projects', async () => {
+    const files = { 'package.json': TYPEORM, 'bun.lock': '', 'a.ts': 'export default new DataSource({})' }
+    expect((await init(project(files))).stdout).toContain(':\n\n   bunx --bun shedlock-orm doctor -d a.ts\n')
+  })
+
+  it('checks after a build, if the DataSource loads what is built', async () => {
+    const source = "import config from './built/config.js'\nexport default new DataSource(config)"
+    const { stdout } = await init(project({ 'package.json': AS_MODULE, 'ormconfig.js': source }))
+    expect(stdout).toContain('and the connection, after a build (docs')
   })
 
   it.each([
@@ -399,7 +425,10 @@ describe('shedlock-orm init with TypeORM', () => {
         'data-source.js': 'exports.two = new DataSource({})',
       }
       const files = {
-        'package.json': packageWith({ typeorm: '1.1.1' }, { scripts: Object.fromEntries(lines.entries()) }),
+        'package.json': packageWith(
+          { typeorm: '1.1.1', 'ts-node': '10' },
+          { scripts: Object.fromEntries(lines.entries()) },
+        ),
         'db/connection.ts': '',
         'src/start.ts': 'export const source = new DataSource({})\nsource.initialize()',
         'src/typeorm-logger.ts': '',
