@@ -28,7 +28,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   const elsewhere = inWorkspace.filter((folder) => folder.startsWith('../'))
   if (elsewhere.length > 0)
     throw wrongUsage(
-      `There are no migrations here, but in ${elsewhere.join(', ')} – run this command in the package that has them.`,
+      `There are no migrations here, but in ${elsewhere.join(', ')} – run this command in the package that has them, or name them with --migrations.`,
     )
   // They sort behind all others, and differ, because a DataSource may load several folders.
   const dates = sources.map((file) => Number(DATED.exec(basename(file))?.[1] ?? 0) + 1)
@@ -39,7 +39,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     writes: written.map(({ write }) => write),
     present: folders.length < 2 ? present : present.filter((file) => folders.includes(dirname(file))),
     steps: [
-      ...(isNew ? withoutFolder(task) : written.flatMap(({ lists }) => lists)),
+      ...(isNew ? withoutFolder(task) : written.flatMap(({ steps }) => steps)),
       ...(written.length + present.length > 0 ? [running(task)] : []),
     ],
     provider: ['typeOrmLockProvider', 'typeorm'],
@@ -128,8 +128,14 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
   // Files that name the newest migration by its path.
   const stem = `/${basename(sample ?? '', extname(sample ?? ''))}`
   const lists = project.sources().filter((each) => sample && compact(project.read(each)).includes(stem))
-  const step: Step = [`Add ${file} to ${lists.join(' and ')}, as the others are.`, '']
-  return { write: { file, text: await project.format(path, text) }, lists: lists.length > 0 ? [step] : [] }
+  const settings = project.sources(/\bmigrations: /).map((each) => project.read(each))
+  const isNamed = settings.length === 0 || settings.some((each) => each.includes(basename(folder)))
+  const unnamed = isNamed
+    ? ''
+    : `No DataSource was found that names ${folder}: check that yours does, or use --migrations.`
+  const what = lists.length > 0 ? `Add ${file} to ${lists.join(' and ')}, as the others are.` : unnamed
+  const steps: readonly Step[] = what ? [[what, '']] : []
+  return { write: { file, text: await project.format(path, text) }, steps }
 }
 
 function withoutFolder(task: Task): readonly Step[] {

@@ -151,7 +151,7 @@ describe('shedlock-orm init', () => {
     expect(await init(join(folder, 'jobs'))).toMatchObject({
       ...{ status: 2, names: [] },
       stderr: expect.stringContaining(
-        'no migrations here, but in ../db/migrations – run this command in the package',
+        'no migrations here, but in ../db/migrations – run this command in the package that has them, or name them with --migrations.',
       ),
     })
   })

@@ -231,6 +231,18 @@ describe('shedlock-orm init with TypeORM', () => {
     )
   })
 
+  it.each([
+    ["migrations: ['dist/migrations/*.js']", true],
+    ["migrations: ['dist/old (1)/*.js']", false],
+    ['entities: []', false],
+  ])('says that no DataSource names the folder: %s', async (setting, says) => {
+    const files = { 'a.ts': `new DataSource({ ${setting} })`, [`src/old (1)/${OLD}-User.ts`]: '' }
+    const { stdout } = await init(project({ 'package.json': TYPEORM, ...files }))
+    expect(stdout.includes('No DataSource was found that names src/old (1): check that yours does')).toBe(
+      says,
+    )
+  })
+
   it.each<[string, Texts, Texts, RegExp]>([
     ['its script', { up: 'typeorm migration:run' }, {}, /lists shedLockEntity.*\):\n\n +npm run up\n/],
     ['the name of its script', { 'migrations:run': 'sh run.sh' }, {}, /:\n\n +npm run migrations:run\n/],
