@@ -54,11 +54,13 @@ function running({ project, names }: Task): Step {
   const scripts = project.scripts(script).toSorted((one, other) => one.found.length - other.found.length)
   const own = scripts.find((each) => each.command)
   const command = own?.command ? `${own.command}${own.found && ' migration:run'}` : ''
-  const isKnown = scripts.length > 0 || project.workspace?.scripts(script)[0]
+  const runs = project.sources(/\brunMigrations\(|\bmigrationsRun: (?!false)/)
+  // The app does not load a file for it alone.
+  const isOfApp = runs.some((file) => !/migrat[^/]*$/i.test(file) || EXPORTS.test(project.read(file)))
+  const isKnown = scripts.length > 0 || runs.length > 0 || project.workspace?.scripts(script)[0]
   const isBuilt =
     scripts.some(({ text }) => /\s(dist|build)[/\\]/.test(text)) ||
     project.sources(/\bmigrations: \[[^\]]*\W(dist|build)[/\\]/).length > 0
-  const isOfApp = project.sources(/\brunMigrations\(|\bmigrationsRun: (?!false)/).length > 0
   const who = isOfApp
     ? 'The app runs the migrations when it starts: let it do so before the other instances start, or on one of them'
     : `${isKnown ? '' : 'No source and no script of package.json was found that runs migrations: check that yours finds this one. '}${isBuilt ? 'Build, and run' : 'Run'} them when you deploy, before the instances start, or on one of them`
@@ -168,6 +170,7 @@ function dialectOf(project: Project): string {
 const TYPES = new Map(Object.entries({ pg: 'postgres', mysql2: 'mysql', sqlite3: 'sqlite', mssql: 'mssql' }))
 const TYPE = new RegExp(`(?<=\\btype: ['"])(${Object.keys(DATABASE_TYPES).join('|')})(?=['"])`, 'g')
 
+const EXPORTS = /^(export|(module\.)?exports)\b/m
 /** A DataSource that a file makes when it is loaded, not in a function, and its name if it has one. */
 const MADE = /^(?=\w)(?!.*(?:=>|\bfunction\b))(?:.*\bconst (\w+)\b)?.*\bnew (?:\w+\.)?DataSource\(/m
 
@@ -190,8 +193,7 @@ function dataSourcesOf(project: Project): readonly string[] {
   const scripts = project.scripts(/\btypeorm\b.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b/)
   const runs = scripts.filter(({ text }) => text.includes(':run'))
   const named = [...runs, ...scripts].map(({ found }) => project.short(join(project.root, found)))
-  const exports = (file: string): boolean => /^(export|(module\.)?exports)\b/m.test(project.read(file))
-  const made = project.sources(MADE).filter(exports)
+  const made = project.sources(MADE).filter((file) => EXPORTS.test(project.read(file)))
   const usual = made.filter((file) => /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i.test(file))
   const files = named.length > 0 ? named : [...usual, ...made]
   const sourceOf = (file: string): string =>

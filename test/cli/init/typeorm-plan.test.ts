@@ -275,6 +275,18 @@ describe('shedlock-orm init with TypeORM', () => {
       /The app runs the migrations when it starts/,
     ],
     [
+      'its function',
+      {},
+      { 'migrate.ts': 'export const migrate = () => source.runMigrations()' },
+      /The app runs the migrations when it starts/,
+    ],
+    [
+      'a file for it alone',
+      {},
+      { 'db/run-migrations.ts': 'source.runMigrations()' },
+      /\d\. Run them when you deploy/,
+    ],
+    [
       'nothing',
       {},
       { 'a.ts': 'new DataSource({ migrationsRun: false })' },
