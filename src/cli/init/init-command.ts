@@ -134,7 +134,7 @@ function check({ project, names }: Task, plan: Plan): Step {
   // Bun compiles as the app expects it, also its own __dirname.
   const bun = isSource && project.manager() === 'bun' ? ' --bun' : ''
   const compilers = isSource && !bun ? usualCompilers(join(project.root, dataSource)) : []
-  const missing = compilers.some((each) => project.has(each)) ? undefined : (compilers[0] ?? missingDriver)
+  const [missing = missingDriver] = compilers.some((each) => project.has(each)) ? [] : compilers
   const install = missing === undefined ? '' : project.adds('-D', missing)
   const options = `${dataSource && ` -d ${dataSource}`}${url ? ` --url ${url}` : ''}${file ? ` --env ${file}` : ''}${nameFlags(names)}`
   return [

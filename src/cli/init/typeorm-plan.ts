@@ -132,11 +132,10 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
   const lists = project.sources().filter((each) => sample && compact(project.read(each)).includes(stem))
   const settings = project.sources(/\bmigrations: /).map((each) => project.read(each))
   const isNamed = settings.length === 0 || settings.some((each) => each.includes(basename(folder)))
-  const unnamed = isNamed
-    ? ''
+  const what = lists[0]
+    ? `Add ${file} to ${lists.join(' and ')}, as the others are.`
     : `No DataSource was found that names ${folder}: check that yours does, or use --migrations.`
-  const what = lists.length > 0 ? `Add ${file} to ${lists.join(' and ')}, as the others are.` : unnamed
-  const steps: readonly Step[] = what ? [[what, '']] : []
+  const steps: readonly Step[] = lists[0] || !isNamed ? [[what, '']] : []
   return { write: { file, text: await project.format(path, text) }, steps }
 }
 
