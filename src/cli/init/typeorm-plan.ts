@@ -75,7 +75,7 @@ function running({ project, names }: Task): Step {
 function foldersOf(project: Project, sources: readonly string[]): readonly string[] {
   const dated = sources.filter((file) => DATED.test(basename(file)))
   const isMigration = (file: string): boolean =>
-    /\bimplements \{?MigrationInterface\b|\bup\(queryRunner\b/.test(project.read(file))
+    /\bclass \w+\b[^]*\b(implements MigrationInterface|up\(queryRunner)\b/.test(project.read(file))
   const found = dated.length > 0 ? dated : sources.filter(isMigration)
   const folders = new Set(found.map((file) => dirname(file)))
   const outermost = [...folders].filter((folder) => !folders.has(dirname(folder)))
@@ -99,7 +99,7 @@ function compact(text: string): string {
   return text.replace(/^\s*(\/\/|\/?\*).*$/gm, '').replace(/['"`\s;]|,(?=\s*[)}])/g, '')
 }
 
-/** A new migration, and what lists it. */
+/** A new migration, and what is left to do that it is found. */
 async function migrationIn({ project, names }: Task, folder: string, date: number) {
   const beside = project.sources().filter((file) => dirname(file) === folder)
   const dated = beside.filter((file) => DATED.test(basename(file)))

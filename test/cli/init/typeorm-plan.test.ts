@@ -88,7 +88,11 @@ describe('shedlock-orm init with TypeORM', () => {
     ],
     [
       'into a folder with a migration of another name, not with scripts',
-      { 'src/db/User.ts': 'class User1 implements MigrationInterface {}', 'src/migrations/1_fill.ts': '' },
+      {
+        'src/db/User.ts': 'class User1 implements MigrationInterface {}',
+        'src/new.ts': 'export const text = `class ${name} implements MigrationInterface { up(queryRunner) }`',
+        'src/migrations/1_fill.ts': '',
+      },
       { 'src/db/DATE-CreateShedLock.ts': CLASS },
     ],
     [
