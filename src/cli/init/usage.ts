@@ -81,7 +81,7 @@ export function usage(task: Task, plan: Plan): Usage {
   // Jobs that no scheduler shows may be in any package.
   const apps = name === undefined ? project.members() : [project]
   const pages = [
-    ...(isPrinted ? [] : [typeof known === 'string' ? known : DOCS]),
+    ...(isPrinted && !isUnused ? [] : [typeof known === 'string' ? known : DOCS]),
     ...(apps.some(isFramework) ? [APPS] : []),
     ...(project.has('@nestjs/core') ? [SCHEDULERS[NEST]] : []),
   ].join(', ')

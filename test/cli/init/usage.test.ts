@@ -113,7 +113,8 @@ describe('the lines that shedlock-orm init prints', () => {
   it('are those of the scheduler that the sources import, and say if they import none', async () => {
     const found = async (more: Texts, files: Texts): Promise<string> => {
       const manifest = packageWith({ typeorm: '1.1.1', ...more })
-      const { stderr } = await init(project({ 'package.json': manifest, ...files }))
+      const { stdout, stderr } = await init(project({ 'package.json': manifest, ...files }))
+      expect(stdout.includes('to run (see docs/schedulers.md#slots in')).toBe(stderr.includes('no source'))
       return /(?<=found TypeORM 1\.1\.1, ).*/.exec(stderr)?.[0] ?? ''
     }
     const both = { 'node-cron': '4.6.0', croner: '10.0.1' }
@@ -208,7 +209,8 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(code).not.toMatch(/^import /m)
     // The compiler only checks it, and reads a configuration.
     const checked = { typeorm: '1.1.1', [scheduler]: version, typescript: '6.0.3' }
-    expect(await printed(checked, { 'a.js': "require('x')", 'vitest.config.ts': '' })).toBe(code)
+    const files = { 'a.js': `require('${scheduler}')`, 'vitest.config.ts': '' }
+    expect(await printed(checked, files)).toBe(code)
     const asModule = packageWith({ typeorm: '1.1.1', [scheduler]: version }, { type: 'module' })
     expect((await init(project({ 'package.json': asModule }))).stdout).toContain(
       "from 'shedlock-orm/typeorm'",
