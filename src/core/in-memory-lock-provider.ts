@@ -99,7 +99,7 @@ export class InMemoryLockProvider extends LockProvider {
       unlock: async (outcome) => {
         if (this.#entries.get(name) !== entry) return
         const unused = outcome === 'unused'
-        const left = unused ? 0 : Math.min(atLeast.remaining(), entry.lease.remaining())
+        const left = unused ? 0 : atLeast.remaining()
         this.#entries.set(name, {
           ...entry,
           lease: new Lease(left, this.#clock),

@@ -141,7 +141,7 @@ function remembered(read: () => number | undefined): Omit<DueTimes, 'since'> {
     },
     last(now) {
       update()
-      return [ahead, ...over].find((due) => due !== undefined && due <= now)
+      return over.find((due) => due <= now)
     },
   }
 }
@@ -151,7 +151,6 @@ const GRACE = 60_000
 
 /** A lock as its row records it, as far as it matters here. */
 export interface AcquiredLock {
-  readonly held: boolean
   readonly lockedAt: Date
   readonly lockUntil: Date
   /** By the same clock. */
@@ -166,7 +165,7 @@ export interface AcquiredLock {
  * @param lock `undefined`: never acquired
  */
 export function missedAt({ due }: KnownJob, lock: AcquiredLock | undefined): number | undefined {
-  if (!due || lock?.held) return undefined
+  if (!due) return undefined
   const last = due.last((lock?.now.getTime() ?? time.wall()) - GRACE)
   const lockedAt = lock?.lockedAt.getTime() ?? 0
   const freeSince = Math.max(lock?.lockUntil.getTime() ?? 0, lockedAt > NEVER_ACQUIRED ? lockedAt : due.since)

@@ -162,7 +162,6 @@ export function parseDue(
   throw configurationError(
     `'${lockName}' was called without a due time, so it did not run: its slot function returned no time – pass the due time or, if a person or other code started this run instead of the scheduler, call runNow(() => …).`,
     lockName,
-    'slot',
   )
 }
 
