@@ -39,17 +39,21 @@ describe('due of a job', () => {
     next = second
     expect(due?.next(0)).toBe(second)
     expect(due?.last(Date.now())).toBe(first)
+    // What it was moved from before that time is no due time.
+    next = second + 60_000
+    expect([due?.next(0), due?.last(second)]).toEqual([next, first])
   })
 
   it('is remembered, so that a job of node-schedule that is due each minute is found to be missed and to hang', () => {
     const now = Date.now()
     const minutes = [-210, -150, -90, -30, 30].map((seconds) => now + seconds * 1_000)
     let next = minutes[0] ?? NaN
-    const job = parseJob({ due: { nextInvocation: () => ({ getTime: () => next }) } }, 'job')
-    for (next of minutes) job.due?.next(now)
+    const due = { nextInvocation: () => ({ getTime: () => next }) }
+    for (next of minutes) parseJob({ due }, 'job').due?.next(now)
+    const job = parseJob({ due }, 'job')
     const lock = { lockedAt: new Date(now - 600_000), lockUntil: new Date(now - 599_000), now: new Date(now) }
-    expect(missedAt(job, { ...lock, held: false })).toBe(minutes[2])
-    const held = { ...lock, held: true, lockUntil: new Date(now + 600_000) }
+    expect(missedAt(job, lock)).toBe(minutes[2])
+    const held = { ...lock, lockUntil: new Date(now + 600_000) }
     expect(isInTheWay(job, held)).toBe(true)
     expect(isInTheWay(job, { ...held, lockedAt: new Date(now - 210_000) })).toBe(false)
   })
@@ -57,7 +61,14 @@ describe('due of a job', () => {
   it('of a CronJob that runs once is over after that', () => {
     const { due } = parseJob({ due: new CronTime(at('10:00:00')) }, 'job')
     expect([due?.next(ms('09:59:59')), due?.last(ms('09:59:59'))]).toEqual([ms('10:00:00'), undefined])
-    expect([due?.next(ms('10:20:00')), due?.last(ms('10:20:00'))]).toEqual([undefined, ms('10:00:00')])
+    expect([due?.next(ms('10:00:00')), due?.last(ms('10:00:00'))]).toEqual([undefined, ms('10:00:00')])
+  })
+
+  it('is another one once a CronJob has another expression', () => {
+    const job = new CronJob('0 * * * *', () => undefined, null, false, 'UTC')
+    const { due } = parseJob({ due: job }, 'job')
+    job.setTime(new CronTime('30 * * * *', 'UTC'))
+    expect([due?.next(ms('10:20:00')), due?.last(ms('10:40:00'))]).toEqual([ms('10:30:00'), ms('10:30:00')])
   })
 
   it('is refused unless it can tell a time', () => {
@@ -74,15 +85,15 @@ it('the last due time is missed if a run without a slot came before it, but not 
 })
 
 describe('a due time is missed', () => {
-  const lock = (lockedAt: string, lockUntil: string, now: string, held = false) => ({
-    ...{ held, lockedAt: at(lockedAt), lockUntil: at(lockUntil), now: at(now) },
+  const lock = (lockedAt: string, lockUntil: string, now: string) => ({
+    ...{ lockedAt: at(lockedAt), lockUntil: at(lockUntil), now: at(now) },
   })
 
   it.each([
     ['when nobody acquired the lock', lock('09:00:00', '09:05:00', '10:02:00'), '10:00:00'],
     ['not during the first minute after it', lock('09:00:00', '09:05:00', '10:00:59'), undefined],
     ['not if it was acquired for it', lock('10:00:00', '10:00:01', '10:59:00'), undefined],
-    ['not while it is held', lock('09:00:00', '10:30:00', '10:02:00', true), undefined],
+    ['not while it is held', lock('09:00:00', '10:30:00', '10:02:00'), undefined],
     ['not if it was held then, by a run or a pause', lock('08:00:00', '10:01:00', '10:30:00'), undefined],
     ['to the second if the lock has slots', lock('09:00:00', '09:59:58', '10:02:00'), '10:00:00'],
     ['not if a clock that is ahead acquired it', lock('09:59:58.300', '09:59:58.400', '10:02:00'), undefined],

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
+import { parseWait } from '../../src/core/configuration'
 import { aDuration, formatDuration } from '../../src/core/duration'
+import { parseExpected } from '../../src/sql/table/job-state'
 import { lockError } from '../lock-error'
 
 const HOUR = 3_600_000
@@ -45,6 +47,8 @@ describe('aDuration', () => {
 
   it('reads and refuses what Temporal.Duration says', () => {
     expect(aDuration(temporal('PT1H30M'), 'wait')).toBe(5_400_000)
+    expect(parseWait(temporal('PT1S'), 'wait')).toMatchObject({ atMost: 1_000 })
+    expect(parseExpected({ job: temporal('PT1H') }).get('job')).toEqual({ overdueAfter: 3_600_000 })
     expect(() => aDuration(temporal('P1M'), 'wait')).toThrow("is 'P1M', which is not a duration")
     expect(() => aDuration(temporal('-PT1S'), 'wait')).toThrow('is negative (-PT1S)')
   })

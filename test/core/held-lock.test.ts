@@ -56,10 +56,13 @@ it("the acquisition behind a lock is the storage's, also behind a lock that is n
 })
 
 describe('an extension', () => {
-  it('passes both durations on', async () => {
+  it('passes both durations on, and never shortens the lease', async () => {
     const given = acquisition()
-    await lockOf(given).extend('5m', '2m')
+    const lock = lockOf(given)
+    await lock.extend('5m', '2m')
     expect(given.extend).toHaveBeenCalledWith(5 * MINUTE, 2 * MINUTE)
+    await lock.extend('1m')
+    expect(lock.remaining()).toBe(5 * MINUTE)
   })
 
   it.each([
@@ -142,9 +145,16 @@ it.each([
     failing('There is no table.', 'The time was up.'),
     /because it could not be extended: There is no table\.$/,
   ],
+  [
+    jest
+      .fn<Acquisition['extend']>(() => new Promise(() => undefined))
+      .mockRejectedValueOnce(new Error('There is no table.'))
+      .mockImplementationOnce(() => Promise.resolve(new Lease(MINUTE))),
+    /because it was not extended in time: the database/,
+  ],
 ])('a lock that is kept alive was lost because it was not extended', async (extend, why) => {
   const { signal } = keptAlive(extend)
-  await jest.advanceTimersByTimeAsync(MINUTE)
+  await jest.advanceTimersByTimeAsync(2 * MINUTE)
   expect(signal.reason).toEqual(lockError('LOCK_LOST', why))
 })
 

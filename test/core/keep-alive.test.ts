@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
+import { executeOnce } from '../../src/core/execute-once'
 import { useFaultyExecutor } from './faulty-executor'
 import { useVirtualTime } from './virtual-time'
 
@@ -83,6 +84,14 @@ describe('keepAlive of a lock by hand', () => {
     expect(lock.remaining()).toBeGreaterThanOrEqual(5 * MINUTE)
     await lock.unlock()
     expect(world.storage.isLocked('job')).toBe(false)
+  })
+})
+
+it('executeOnce keeps its lock alive, whose lease is a minute', async () => {
+  await executeOnce(world.provider, { name: 'job' }, async ({ lock }) => {
+    expect(lock.remaining()).toBe(MINUTE)
+    await jest.advanceTimersByTimeAsync(10 * MINUTE)
+    expect(lock.remaining()).toBeGreaterThan(0)
   })
 })
 

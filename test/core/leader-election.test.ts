@@ -2,6 +2,7 @@ import { expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { leaderElection, type LeaderElection } from '../../src/core/leader-election'
+import type { Duration } from '../../src/core/lock'
 import type { LockProvider } from '../../src/core/lock-provider'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
@@ -17,9 +18,9 @@ const doNothing: Callbacks = { onElected: () => undefined, onError: () => undefi
 /** How often the leader's lock was extended. */
 let extended = 0
 
-function stand(provider: LockProvider, callbacks: Callbacks, lockAtMostFor = '1h'): LeaderElection {
+function stand(provider: LockProvider, callbacks: Callbacks, lockAtMostFor = '1h', interval: Duration = 5) {
   const listeners = [{ onLockExtended: () => (extended += 1) }]
-  const configuration = { name: 'leader', lockAtMostFor, interval: 5, listeners }
+  const configuration = { name: 'leader', lockAtMostFor, interval, listeners }
   const election = leaderElection(provider, configuration, callbacks)
   afterTest(() => election.shutdown())
   return election
@@ -79,6 +80,8 @@ it('a leader that loses the lock steps down at once, and leads again only when i
       onStepDown: (reason) => events.push((reason as LockError).code),
     },
     '4s',
+    // It tries again without a pause.
+    '1h',
   )
   // Kept alive.
   await eventually(() => expect([first.isLeader(), extended > 0]).toEqual([true, true]))

@@ -20,6 +20,8 @@ describe('a lock configuration', () => {
       wait: { atMost: 1, interval: 500 },
       keepAlive: false,
     })
+    const misspelt = Object.create({ ...valid, lockAtMost: 1 }) as LockConfiguration
+    expect(() => parseLockConfiguration(misspelt)).toThrow("Unknown option 'lockAtMost'")
   })
 
   it('with untilSucceeded has the second of its slot, because the milliseconds count the retries', () => {

@@ -28,8 +28,9 @@ it('a task whose lock is held by the exec that started its process is warned of 
   process.env[HELD_BY_EXEC] = 'other'
   afterTest(() => (process.env[HELD_BY_EXEC] = ''))
   await executor.executeWithLock(job, () => 'done')
-  expect(warning).not.toHaveBeenCalled()
   process.env[HELD_BY_EXEC] = 'job'
+  await executor.executeWithLock({ ...job, signal: AbortSignal.abort() }, () => 'done')
+  expect(warning).not.toHaveBeenCalled()
   await executor.executeWithLock(job, () => 'done')
   await executor.executeWithLock(job, () => 'done')
   expect(warning.mock.calls).toEqual([
@@ -109,19 +110,19 @@ describe('defects of ShedLock 7.9.0', () => {
 })
 
 describe('a failed unlock', () => {
-  const gone = new LockError('DATABASE_ERROR', 'gone')
+  const gone = new LockError('TIMEOUT', 'gone')
   it.each([
-    [gone, 'gone'],
-    ['text', 'text'],
-    [undefined, 'undefined'],
-    [{ code: 1 }, '[object Object]'],
-  ])('becomes a warning that names the lock if no listener hears of it: %s', async (fault, warned) => {
+    [gone, 'gone', 'TIMEOUT'],
+    ['text', 'text', 'DATABASE_ERROR'],
+    [undefined, 'undefined', 'DATABASE_ERROR'],
+    [{ code: 1 }, '[object Object]', 'DATABASE_ERROR'],
+  ])('becomes a warning that names the lock if no listener hears of it: %s', async (fault, warned, code) => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     world.provider.faults.unlock = fault
     const silent = new LockingTaskExecutor(world.provider)
     expect(await silent.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
     const message = `Lock 'job' could not be released yet; it expires at the end of its lease at the latest: ${warned}`
-    expect(warning.mock.calls).toEqual([[expect.objectContaining({ lockName: 'job', message })]])
+    expect(warning.mock.calls).toEqual([[expect.objectContaining({ code, lockName: 'job', message })]])
   })
 
   it("becomes a warning even though Node.js refuses errors of Jest's realm", async () => {
@@ -140,9 +141,8 @@ describe('a failed unlock', () => {
 
 describe('a task inside a task', () => {
   it('runs at once if it has the same name, without another acquisition', async () => {
-    const result = await world.executor.executeWithLock(job, () =>
-      world.executor.executeWithLock(job, () => 'inner'),
-    )
+    const inner = () => world.executor.executeWithLock(job, () => 'inner')
+    const result = await world.executor.executeWithLock(job, inner)
     expect(result).toEqual({ executed: true, value: { executed: true, value: 'inner' } })
     expect(world.provider.calls).toEqual(['lock', 'unlock'])
     expect(world.heard).toEqual([
@@ -153,6 +153,11 @@ describe('a task inside a task', () => {
       'onTaskFinished job',
       'onTaskFinished job',
     ])
+    const again = await world.executor.executeWithLock(job, async () => {
+      await world.executor.executeWithLock(job, inner)
+      return inner()
+    })
+    expect(again).toEqual(result)
   })
 
   it('that an inner task left running still counts as the one nested run of the outer task', async () => {

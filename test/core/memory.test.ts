@@ -43,16 +43,18 @@ it('memory does not keep the past runs of a job that starts itself again inside 
   for (const count of await kept.promise) expect(count).toBeLessThan(RUNS / 10)
 })
 
-it('memory does not keep the past locks of an executor', async () => {
+it('memory does not keep the past locks and results of an executor', async () => {
   const executor = new LockingTaskExecutor(new InMemoryLockProvider())
-  const locks: WeakRef<object>[] = []
+  const refs: WeakRef<object>[] = []
   for (let run = 0; run < RUNS; run++)
     await executor.executeWithLock({ name: 'job', lockAtMostFor: '1h' }, ({ lock }) => {
-      locks.push(new WeakRef(lock))
+      const result = {}
+      refs.push(new WeakRef(lock), new WeakRef(result))
+      return result
     })
   await collectGarbage()
-  expect(locks).toHaveLength(RUNS)
-  expect(alive(locks)).toBeLessThan(RUNS / 10)
+  expect(refs).toHaveLength(2 * RUNS)
+  expect(alive(refs)).toBeLessThan(RUNS / 10)
 })
 
 it('memory does not keep locks that have expired', async () => {

@@ -26,10 +26,11 @@ describe('shutdown', () => {
       return signal.aborted
     })
     await locked()
+    startVirtualTime()
     const shutdown = world.executor.shutdown()
     gate.resolve()
     expect(await shutdown).toEqual([])
-    expect(world.storage.isLocked('job')).toBe(false)
+    expect([world.storage.isLocked('job'), jest.getTimerCount()]).toEqual([false, 0])
     expect(await run).toEqual({ executed: true, value: false })
   })
 
@@ -94,12 +95,13 @@ describe('shutdown', () => {
 
   it('names the tasks that still run after the timeout, and leaves them locked', async () => {
     const gate = promiseWithResolvers()
-    const run = world.executor.executeWithLock(job, () => gate.promise)
+    const nested = () => world.executor.executeWithLock(job, () => gate.promise)
+    const run = world.executor.executeWithLock(job, nested)
     await locked()
     expect(await world.executor.shutdown({ timeout: '20ms' })).toEqual(['job'])
     expect(world.storage.isLocked('job')).toBe(true)
     gate.resolve()
-    expect(await run).toEqual({ executed: true, value: undefined })
+    expect(await run).toEqual({ executed: true, value: { executed: true, value: undefined } })
     expect(await world.executor.shutdown()).toEqual([])
   })
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { Deadline, inTime, sleep, time, whenAborted, whenOver } from '../../src/core/time'
+import { keepAlive } from '../../src/core/keep-alive'
+import { Deadline, inTime, Lease, sleep, time, whenAborted, whenOver } from '../../src/core/time'
 import { startVirtualTime } from './virtual-time'
 
 const HOUR = 3_600_000
@@ -48,6 +49,26 @@ it('what waits for the end of a time that is over is called at once', () => {
   expect(over).toHaveBeenCalledTimes(1)
 })
 
+it('a lease of another length has the same beginning, also a second time', () => {
+  const lease = new Lease(HOUR)
+  jest.advanceTimersByTime(10_000)
+  expect(lease.lasting(20_000).lasting(30_000).remaining()).toBe(20_000)
+})
+
+it('a deadline that a process missed because it stood still is as long again from then on', () => {
+  const deadline = new Deadline(1_000)
+  jest.advanceTimersByTime(5_000)
+  expect(deadline.takeLeft()).toBe(1_000)
+  jest.advanceTimersByTime(400)
+  expect(deadline.takeLeft()).toBe(600)
+})
+
+it('a lock whose lease is over is not extended', () => {
+  const extend = jest.fn(() => new Promise<never>(() => undefined))
+  keepAlive({ remaining: () => 0, extend }, HOUR)
+  expect(extend).not.toHaveBeenCalled()
+})
+
 it('one of several that wait for a signal can leave', () => {
   const controller = new AbortController()
   const [left, waiting] = [jest.fn(), jest.fn()]
@@ -58,8 +79,13 @@ it('one of several that wait for a signal can leave', () => {
   expect([left, waiting].map(({ mock }) => mock.calls.length)).toEqual([0, 1])
 })
 
-it('a sleep whose signal has aborted does not begin', async () => {
+it('a sleep whose signal has aborted does not begin, and one whose signal aborts leaves no timer', async () => {
   await sleep(HOUR, new AbortController().signal, AbortSignal.abort())
+  expect(jest.getTimerCount()).toBe(0)
+  const controller = new AbortController()
+  const sleeping = sleep(HOUR, controller.signal)
+  controller.abort()
+  await sleeping
   expect(jest.getTimerCount()).toBe(0)
 })
 

@@ -1,10 +1,12 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
+import { executeOnce } from '../../src/core/execute-once'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { Lease, sleep } from '../../src/core/time'
 import { eventually } from '../eventually'
+import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { useFaultyExecutor } from './faulty-executor'
 import { providerOf } from './provider-of'
@@ -62,15 +64,33 @@ describe('a lock with wait', () => {
     world.provider.faults.lock = new LockError('DATABASE_ERROR', 'gone')
     await expect(world.provider.lock({ ...job, wait: '1m' })).rejects.toThrow('gone')
   })
+
+  it('is waited for five minutes in all by executeOnce, unless its signal aborts, also if the database is away', async () => {
+    await world.storage.lock(job)
+    world.provider.faults.lock = new LockError('DATABASE_ERROR', 'gone')
+    const { signal, abort } = abortable()
+    const aborted = expect(executeOnce(world.provider, { name: 'job', signal }, jest.fn())).rejects.toThrow(
+      'gone',
+    )
+    const ended = jest.fn()
+    void executeOnce(world.provider, { name: 'job' }, jest.fn()).catch(ended)
+    abort()
+    await aborted
+    await jest.advanceTimersByTimeAsync(290_000)
+    delete world.provider.faults.lock
+    await jest.advanceTimersByTimeAsync(9_000)
+    expect(ended).not.toHaveBeenCalled()
+    await jest.advanceTimersByTimeAsync(2_000)
+    expect(ended).toHaveBeenCalledWith(lockError('SKIPPED'))
+  })
 })
 
-/** Locks that are never free. */
+/** Locks that are never free. Fails a wait that never pauses. */
 function heldForEver() {
   const counted = { attempts: 0 }
-  const provider = providerOf(() => {
-    counted.attempts++
-    return Promise.resolve({ reason: 'held' })
-  })
+  const provider = providerOf(() =>
+    ++counted.attempts > 9_999 ? Promise.reject(new Error('no pause')) : Promise.resolve({ reason: 'held' }),
+  )
   return { counted, provider }
 }
 
@@ -97,7 +117,8 @@ describe('waiting', () => {
   it('ends at once when its signal aborts during an attempt', async () => {
     startVirtualTime()
     const answer = promiseWithResolvers()
-    const slow = providerOf(() => answer.promise.then(() => ({ reason: 'held' })))
+    const { counted, provider } = heldForEver()
+    const slow = providerOf((lock) => answer.promise.then(() => provider.acquire(lock)))
     const { signal, ...controller } = abortable()
     const locked = slow.lock({ ...job, wait: { atMost: '1m', interval: '30s' }, signal })
     const reason = new Error('changed my mind')
@@ -105,7 +126,7 @@ describe('waiting', () => {
     controller.abort(reason)
     answer.resolve()
     await refused
-    expect(jest.getTimerCount()).toBe(0)
+    expect([counted.attempts, jest.getTimerCount()]).toEqual([1, 0])
   })
 
   it('ends with the reason of its signal, which has one listener, however many wait, and none afterwards', async () => {

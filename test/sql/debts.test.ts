@@ -497,6 +497,7 @@ it('drain() waits for the releases, and so do a second one and the shutdown of t
   world.network.fault = 'answer lost'
   await expect(executor.executeWithLock(job(), () => undefined)).rejects.toMatchObject(FAILED)
   world.network.fault = undefined
+  await executor.executeWithLock(job('other'), () => undefined)
   const gate = world.network.stall('writes')
   const ended: number[] = []
   const ends = [world.provider.drain(), world.provider.drain(), executor.shutdown()]

@@ -93,6 +93,7 @@ describe('an owner, whatever lockedBy is,', () => {
     class BusinessError extends Error {}
     expect(describeFailure(new BusinessError('x'), false)).toBe('BusinessError')
     expect(describeFailure('text', true)).toBe('_OTHER')
+    expect(describeFailure(Object.assign(new Error(), { code: 'hunter2 is wrong' }), false)).toBe('Error')
     const named = ['password', 'dbPwd', 'access_token', 'clientSecret', 'API_KEY'].map(
       (name) => `${name}=hunter2`,
     )
