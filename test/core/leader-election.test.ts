@@ -67,6 +67,7 @@ it('one process leads, and the next one only when it has stepped down and ended 
 })
 
 it('a leader that loses the lock steps down at once, and leads again only when its work has ended', async () => {
+  const warning = jest.spyOn(process, 'emitWarning')
   const provider = new InMemoryLockProvider()
   const work = promiseWithResolvers()
   const events: string[] = []
@@ -95,6 +96,7 @@ it('a leader that loses the lock steps down at once, and leads again only when i
   expect(events).toEqual(['elected', 'LOCK_LOST', 'second'])
   work.resolve()
   await eventually(() => expect(events).toEqual(['elected', 'LOCK_LOST', 'second', 'elected']))
+  expect(warning).not.toHaveBeenCalled()
 })
 
 it('an onElected that throws gives up the lock, and its error is reported', async () => {

@@ -2,7 +2,6 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
-import { leaderElection } from '../../src/core/leader-election'
 import type { LockingTaskExecutorListener } from '../../src/core/listener'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { lockError } from '../lock-error'
@@ -46,40 +45,20 @@ describe('a task that outlives its lock', () => {
     expect(warnings).toHaveLength(1)
   })
 
-  it('causes one at its end, if it blocked the process until then', async () => {
+  it('causes one at its end, if it blocked the process until then, and no listener receives the event', async () => {
     const lost = jest.fn()
     let left = 600_000
     const lease = { remaining: () => left }
     const provider = providerOf(() =>
       Promise.resolve({ lease, extend: () => Promise.resolve(undefined), unlock: () => Promise.resolve() }),
     )
-    for (const listeners of [[], [{ onLockLost: lost }]]) {
+    for (const listeners of [[], [{}, { onLockLost: lost }]]) {
       left = 600_000
       const blocked = new LockingTaskExecutor(provider, { listeners })
       await blocked.executeWithLock(job, () => (left = 0))
     }
     expect(warnings).toEqual([outlived])
     expect(lost).toHaveBeenCalledTimes(1)
-  })
-
-  it('causes none if a listener receives the event', async () => {
-    const onLockLost = jest.fn()
-    await run(tooLong, {}, { onLockLost })
-    expect(onLockLost).toHaveBeenCalledTimes(1)
-    expect(warnings).toEqual([])
-  })
-
-  it('causes none in an election, which calls onStepDown', async () => {
-    const onStepDown = jest.fn()
-    const provider = new FaultyLockProvider(storage)
-    const election = leaderElection(provider, job, { onElected: () => undefined, onStepDown })
-    await jest.advanceTimersByTimeAsync(0)
-    provider.faults.extend = new LockError('TIMEOUT', 'the database is away')
-    provider.faults.lock = provider.faults.extend
-    await tooLong()
-    expect(onStepDown).toHaveBeenCalledWith(lockError('LOCK_LOST'))
-    expect(warnings).not.toContainEqual(outlived)
-    await Promise.all([election.shutdown(), jest.advanceTimersByTimeAsync(10_000)])
   })
 })
 

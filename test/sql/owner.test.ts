@@ -98,7 +98,7 @@ describe('an owner, whatever lockedBy is,', () => {
       (name) => `${name}=hunter2`,
     )
     for (const secret of ['postgres://app:hunter2@db/app', ...named])
-      expect(describeFailure(new Error(`refused: ${secret}`), true)).not.toContain('hunter2')
+      expect(describeFailure(new Error(`refused: ${secret} ${secret}`), true)).not.toContain('hunter2')
     for (const database of [{ query: 'select 1' }, { sql: 'select 1' }, { clientVersion: '7' }])
       expect(describeFailure(Object.assign(new Error("value 'secret'"), database), true)).toBe('Error')
     expect(describeFailure(new Error('x'.repeat(500)), true)).toBe(`Error: ${'x'.repeat(100)}`)
@@ -149,6 +149,11 @@ describe('a process', () => {
     expect(onMachine(boots[0] ?? '', '4026531836').processOf(owner)).toBe('gone')
     expect(onMachine(boots[0] ?? '', '4026532601').processOf(owner)).toBe('unknown')
     expect(onMachine(boots[1] ?? '', '4026531836').processOf(owner)).toBe('unknown')
+    // Another user's process may not be asked.
+    jest.spyOn(process, 'kill').mockImplementation(() => {
+      throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' })
+    })
+    expect(here.processOf(owner)).toBe('running')
   })
 
   it('is unknown where machines cannot be distinguished', () => {
