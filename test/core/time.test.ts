@@ -43,10 +43,13 @@ it.each([
   expect(time.jittered(100)).toBe(expected)
 })
 
-it('what waits for the end of a time that is over is called at once', () => {
+it('what waits for the end of a time that is over is called at once, and a lock is not extended then', () => {
   const over = jest.fn()
   whenOver(() => 0, over)()
   expect(over).toHaveBeenCalledTimes(1)
+  const extend = jest.fn(() => new Promise<never>(() => undefined))
+  keepAlive({ remaining: () => 0, extend }, HOUR)
+  expect(extend).not.toHaveBeenCalled()
 })
 
 it('a lease of another length has the same beginning, also a second time', () => {
@@ -61,12 +64,6 @@ it('a deadline that a process missed because it stood still is as long again fro
   expect(deadline.takeLeft()).toBe(1_000)
   jest.advanceTimersByTime(400)
   expect(deadline.takeLeft()).toBe(600)
-})
-
-it('a lock whose lease is over is not extended', () => {
-  const extend = jest.fn(() => new Promise<never>(() => undefined))
-  keepAlive({ remaining: () => 0, extend }, HOUR)
-  expect(extend).not.toHaveBeenCalled()
 })
 
 it('one of several that wait for a signal can leave', () => {

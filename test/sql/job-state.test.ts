@@ -54,7 +54,7 @@ it.each([
   ['missed', 'due 20m ago, nobody ran it', row('host/1/1000 succeeded', -80, -79), { job: every(60) }],
   ['running', 'for 12m of 2h', row(LIVE, -12, 108), { job: every(5) }],
   ['late', 'running for 40m of 2h, several due times passed', row(LIVE, -40, 80), { job: every(10) }],
-  ['late', 'running for 40m, limit 30m', row(LIVE, -40, 80), { overdueAfter: 30 * MINUTE }],
+  ['late', 'running for 40m, limit 30m', row(LIVE, -40, 144_000), { overdueAfter: 30 * MINUTE }],
   ['late', 'running for 40m, limit 30m', row(LIVE, -40, 80), { runningAtMost: 30 * MINUTE }],
   ['failed', 'not known to have succeeded', row('java-host', -4, -3), { mustHaveSucceeded: true }],
   ['idle', 'acquired 4m ago', row('paused by ann: disk', -4, -3), { mustHaveSucceeded: true }],

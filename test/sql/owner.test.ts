@@ -149,9 +149,8 @@ describe('a process', () => {
     expect(onMachine(boots[0] ?? '', '4026531836').processOf(owner)).toBe('gone')
     expect(onMachine(boots[0] ?? '', '4026532601').processOf(owner)).toBe('unknown')
     expect(onMachine(boots[1] ?? '', '4026531836').processOf(owner)).toBe('unknown')
-    // Another user's process may not be asked.
     jest.spyOn(process, 'kill').mockImplementation(() => {
-      throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' })
+      throw Object.assign(new Error('that of another user'), { code: 'EPERM' })
     })
     expect(here.processOf(owner)).toBe('running')
   })

@@ -150,6 +150,8 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
       if (code === 'TABLE_MISSING' || code === 'TIME_INVALID') continue
       const [, column = '', is = ''] = WORDS.exec(message) ?? []
       expect(is).not.toBe('')
+      if (code === 'KEY_MISSING')
+        await expect(provider.lock({ name: 'job', lockAtMostFor: 2 })).rejects.toThrow('could hold one lock')
       const change = CHANGES[backend.dialect]
       if (!change) return
       if (code === 'COLUMN_MISSING') await run([`alter table shedlock add ${column} ${is} default '-'`])
