@@ -141,7 +141,7 @@ function remembered(read: () => number | undefined): Omit<DueTimes, 'since'> {
     },
     last(now) {
       update()
-      return over.find((due) => due <= now)
+      return [ahead, ...over].find((due) => due !== undefined && due <= now)
     },
   }
 }

@@ -56,6 +56,9 @@ describe('due of a job', () => {
     const held = { ...lock, lockUntil: new Date(now + 600_000) }
     expect(isInTheWay(job, held)).toBe(true)
     expect(isInTheWay(job, { ...held, lockedAt: new Date(now - 210_000) })).toBe(false)
+    // A scheduler that is stuck goes on naming it as the next one.
+    next = now - 70_000
+    expect(missedAt(job, lock)).toBe(next)
   })
 
   it('of a CronJob that runs once is over after that, also if it ran each hour before', () => {
