@@ -18,7 +18,6 @@ const HEADERS: Readonly<Record<string, string>> = {
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-  vary: 'Accept',
 }
 
 export function answer(status: number, type: string, body: string, headers: object = {}): Response {

@@ -31,7 +31,7 @@ export async function readBody(body: AsyncIterable<Uint8Array> | Uint8Array[]): 
  * @throws FormError
  */
 export async function readForm({ body, bodyUsed }: Request): Promise<URLSearchParams> {
-  if (bodyUsed || body?.locked)
+  if (bodyUsed)
     throw new FormError(
       'Something has read the form before the page could – check whether authorize does, and read request.clone() there instead.',
     )

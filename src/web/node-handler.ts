@@ -38,7 +38,7 @@ export function nodeHandler<Request extends IncomingMessage | { readonly raw: In
 /** Does nothing if a response was already sent. */
 async function send(answer: Response, outgoing: ServerResponse): Promise<void> {
   const body = await answer.text()
-  if (outgoing.headersSent || outgoing.writableEnded) return
+  if (outgoing.headersSent) return
   outgoing.statusCode = answer.status
   answer.headers.forEach((value, name) => outgoing.setHeader(name, value))
   outgoing.end(body)

@@ -12,6 +12,7 @@ const FIELDS = { for: '1h', reason: 'r' }
 describe('a visitor without permission', () => {
   test.each<[unknown, number]>([
     [undefined, 401],
+    [null, 401],
     [false, 403],
     // Mistakes of an app: what is true for JavaScript is not a permission.
     ['yes', 403],
@@ -24,7 +25,7 @@ describe('a visitor without permission', () => {
     [Object.create({ user: 'ann' }), 403],
     [new Error('no session store'), 403],
   ])('gets nothing but the status for the permission %p: %d', async (permission, status) => {
-    mutedWarnings()
+    const warnings = mutedWarnings()
     const isAnError = permission instanceof Error
     const authorize = () => (isAnError ? Promise.reject(permission) : (permission as Permission))
     const { provider, page, post } = await openPage({ authorize })
@@ -40,6 +41,7 @@ describe('a visitor without permission', () => {
       expect(await answer.text()).toBe(status === 401 ? 'Unauthorized\n' : 'Forbidden\n')
       expect(answer.headers.get('set-cookie')).toBeNull()
     }
+    expect(warnings.mock.calls.length > 0).toBe(isAnError)
     expect((await provider.table.list()).map(({ name, held }) => [name, held])).toEqual([
       ['secret-name', true],
     ])
@@ -255,7 +257,8 @@ it('every answer may not be kept, framed, guessed at or given scripts but its ow
     )
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     expect(headers.get('x-frame-options')).toBe('DENY')
-    expect(headers.get('referrer-policy')).toBe('same-origin')
+    for (const name of ['referrer-policy', 'cross-origin-opener-policy', 'cross-origin-resource-policy'])
+      expect([name, headers.get(name)]).toEqual([name, 'same-origin'])
   }
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 303, 404, 405])
   expect(answers.at(-1)?.headers.get('allow')).toBe('GET, HEAD, POST')

@@ -34,7 +34,8 @@ testBackends(backends)('on $name a lock is paused, resumed and released from the
     until: lock?.lockUntil.toISOString() ?? '',
   })
   const resume = { action: 'resume', ...seen() }
-  expect(await html(`?${new URLSearchParams(resume).toString()}`)).toContain('A resume repeats no run')
+  const asks = await html(`?${new URLSearchParams(resume).toString()}`)
+  expect(asks).toMatch(/<dt>Pause<\/dt><dd>paused by ann: .*<dt>Until<\/dt>.*A resume repeats no run/s)
   expect((await post(resume)).status).toBe(303)
   expect(await provider.table.find(name)).toMatchObject({ held: false })
 
@@ -109,7 +110,8 @@ describe('the page', () => {
     ])
     expect(await html()).toContain('<h1>5 of 10 jobs need you</h1>')
     const asks = await html('?action=pause&name=was+paused')
-    expect(asks).toContain('<button>pause</button>')
+    expect(asks).toMatch(/name="for" value="1h".*<button>pause<\/button>/)
+    expect(asks).not.toContain('<dt>Until</dt>')
     expect(asks).toContain('<dt>Last owner</dt><dd>was paused by bob: broken</dd>')
   })
 
@@ -134,6 +136,7 @@ describe('the page', () => {
       (await html(query)).match(/http-equiv="refresh"|data-refresh="15"/g)
     expect(await reloads('')).toHaveLength(2)
     expect(await reloads('?refresh=off')).toBeNull()
+    expect(await html()).toMatch(/Read at <time [^>]*>\S+ \d\d:\d\d:\d\d<\/time> UTC/)
   })
 
   it('says in each row what to do next, in red only where somebody has to', async () => {
@@ -232,7 +235,7 @@ describe('the page', () => {
     for (const [name, , found] of holders) {
       const [, link = ''] = new RegExp(`href="([^"]*name=${name}&[^"]*)"`).exec(page) ?? []
       const asks = await html(link.replaceAll('&#38;', '&'))
-      expect(asks).toContain(`<dt>Its process</dt><dd>${found}</dd>`)
+      expect(asks).toMatch(new RegExp(`<dt>Owner</dt>.*<dt>Its process</dt><dd>${found}</dd>`))
       // What reads as an invitation stands only where the lock needs it.
       expect([name, /If you wait, the lock ends by itself in (1m|\d+s),/.test(asks)]).toEqual([
         name,
@@ -297,11 +300,12 @@ describe('what the app knows of its jobs', () => {
   it('shows when they are due, and which were missed', async () => {
     const { provider, html, json } = await openPage({
       jobs: { report: { due: hourly }, other: { due: hourly }, over: { due: () => null } },
+      overdueAfter: { over: '1h' },
     })
     await provider.insert('report', { owner: 'host-2/7/5 succeeded', at: -9_000, until: -8_999 })
     const [report] = (await json()).locks
     expect(report).toMatchObject({
-      name: 'report',
+      ...{ name: 'report', canRun: false },
       why: expect.stringMatching(/^due .+ ago, nobody ran it$/),
     })
     await provider.insert('undeclared', { until: -1 })
@@ -309,11 +313,11 @@ describe('what the app knows of its jobs', () => {
       rows(await html()).map(([name, state, due]) => [name, state?.split(' ')[0], due?.split(' ')[0]]),
     ).toEqual([
       ['report', 'missed', 'in'],
+      ['over', 'late', 'never'],
       ['other', 'idle', 'in'],
-      ['over', 'idle', 'never'],
       ['undeclared', 'idle', 'not'],
     ])
-    expect(await html()).toContain('<title>1 of 4 jobs needs you</title>')
+    expect(await html()).toContain('<title>2 of 4 jobs need you</title>')
   })
 
   /** A page whose job does this. */
@@ -334,8 +338,9 @@ describe('what the app knows of its jobs', () => {
   it('runs them by hand, for a person and a reason, and says how that ended', async () => {
     const { provider, started, html, post } = await openRun(() => 'done')
     expect(await html()).toContain('aria-label="run job"')
-    expect(await html('?action=run&name=job')).toContain('As ann')
-    expect((await post(RUN)).status).toBe(400)
+    expect(await html('?action=run&name=job')).toMatch(/<form method="post"><label>Reason.*As ann/)
+    for (const reason of ['', ' ', 'two\nlines', 'x'.repeat(121)])
+      expect(await said(post(RUN, { reason }))).toEqual([400, expect.stringContaining('name="reason"')])
     const answer = await post(RUN, REASON)
     expect(answer.status).toBe(303)
     expect(started).toEqual([{ user: 'ann', ...REASON }])
@@ -415,6 +420,7 @@ describe('a database that does not answer', () => {
     // Nobody knows whether the other table has it.
     expect(rows(html).map(([name]) => name)).toEqual(['job main'])
     await gone.destroy()
+    expect((await get('', { accept: 'application/json' })).status).toBe(503)
     const { failures } = await json()
     expect(failures).toEqual([expect.objectContaining({ provider: 'audit', code: 'INVALID_CLIENT' })])
   })

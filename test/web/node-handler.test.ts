@@ -11,7 +11,7 @@ import { connect as connectTcp } from 'node:net'
 import { parse } from 'node:querystring'
 import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
-import { describe, expect, it, test } from '@jest/globals'
+import { describe, expect, it, jest, test } from '@jest/globals'
 import { lockPage, nodeHandler, type LockPageOptions } from '../../src/web'
 import type { NodeRequest } from '../../src/web/node-handler'
 import { afterTest } from '../after-test'
@@ -77,6 +77,15 @@ it('takes the address that the app has cut since', async () => {
   })
   await send(port, '/locks?q=jo')
   expect(seen[0]).toContain('/locks?q=jo')
+})
+
+it('answers a framework that has the request and the response of Node in raw', async () => {
+  const hijack = jest.fn()
+  const { port } = await mounted((handle) => (incoming, outgoing) => {
+    void handle({ raw: incoming }, { raw: outgoing, hijack })
+  })
+  expect((await send(port, '/locks'))[0].statusCode).toBe(200)
+  expect(hijack).toHaveBeenCalledTimes(1)
 })
 
 describe('the body that a parser left', () => {
