@@ -28,7 +28,7 @@ export class LockingTaskExecutors {
     const executor = this.#byProvider.get(provider)
     if (executor) return executor
     throw configurationError(
-      provider === undefined || this.#byProvider.size === 0
+      this.#byProvider.size === 0
         ? 'ShedLockModule is not ready yet – use its executors only after the application is initialised.'
         : `There is no lock provider '${provider}' – add it to lockProviders of ShedLockModule.forRoot.`,
     )

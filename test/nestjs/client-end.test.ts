@@ -20,7 +20,10 @@ class Jobs {
   async run(work: () => Promise<unknown>): Promise<unknown> {
     const signal = activeLock()?.signal
     this.started.resolve(undefined)
-    await new Promise((resolve) => signal?.addEventListener('abort', resolve))
+    await new Promise((resolve, reject) => {
+      signal?.addEventListener('abort', resolve)
+      setTimeout(reject, 2_000, new Error('abortAfter was over')).unref()
+    })
     return work()
   }
 }

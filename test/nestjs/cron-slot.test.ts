@@ -1,4 +1,4 @@
-import { Injectable, Logger, type Type } from '@nestjs/common'
+import { Injectable, Logger, Scope, type Type } from '@nestjs/common'
 import { Cron, Interval } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
@@ -63,7 +63,9 @@ async function inTurn(jobs: Jobs, ...names: ('inside' | 'byHandToo' | 'interval'
 
 describe('@SchedulerLock beside @Cron, with cronTime', () => {
   test('tells the lock page when it is due, and how to run it', async () => {
-    const application = await startWith({ cronTime: CronTime }, Jobs)
+    const OfRequest = jobWith(Cron('0 3 * * *'), SchedulerLock({ name: 'of a request', lockAtMostFor: '1m' }))
+    Injectable({ scope: Scope.REQUEST })(OfRequest)
+    const application = await startWith({ cronTime: CronTime }, Jobs, OfRequest)
     const { jobs } = application.get(LockingTaskExecutors)
     expect(Object.keys(jobs)).toEqual(['inside', 'by hand too', 'own', 'interval'])
     const { due, run } = parseJob(jobs['inside'] ?? {}, 'inside')
@@ -158,7 +160,7 @@ describe('@SchedulerLock with catchUp', () => {
     }
     const jobs = [job('old', () => 'old'), job('new', 'new')]
     await startScheduler({ lockProvider, cronTime: CronTime }, ...jobs)
-    await eventually(() => expect(ran).not.toEqual([]))
+    await eventually(() => expect(ran).not.toEqual([]), { timeout: 10_000 })
     expect(find.mock.calls.map(([name]) => name)).toEqual(['old', 'new', 'old', 'old'])
     expect(ran).toEqual(['old'])
   })
@@ -186,6 +188,9 @@ describe('@SchedulerLock with catchUp', () => {
       await closed
       expect(asked).toHaveLength(starts)
     }
+    // What the database does not answer any more is no error of the shutdown.
+    const gone = providerOf(() => Promise.reject(new LockError('TIMEOUT', 'no answer')))
+    await (await startScheduler({ lockProvider: gone, cronTime: CronTime }, Throwing)).close()
     expect(ran).toBe(1)
     expect(error.mock.calls).toEqual([['Job.run failed when catching up', expect.any(String)]])
   })

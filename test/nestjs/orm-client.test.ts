@@ -170,16 +170,19 @@ describe('The module finds the client of its locks', () => {
     expect(application.get(Early).ran).toMatchObject({ executed: true, value: 'ran' })
   })
 
-  test('ends only what the executor has begun when that is shut down', async () => {
+  test('ends only what the executor has begun when that is shut down, and all of it with the application', async () => {
     const drain = jest.fn<NonNullable<LockProvider['drain']>>().mockResolvedValue()
     const provider = new InMemoryLockProvider()
     const ofCaller = { acquire: provider.acquire.bind(provider), drain }
-    Object.assign(provider, { forCaller: () => ofCaller })
+    const drainAll = jest.fn<NonNullable<LockProvider['drain']>>().mockResolvedValue()
+    Object.assign(provider, { forCaller: () => ofCaller, drain: drainAll })
     const application = await start({ imports: [memory()] }, { lockProvider: () => provider })
     const executor = application.get(LockingTaskExecutor)
     await executor.executeWithLock({ name: 'job', lockAtMostFor: '1m' }, () => undefined)
     await executor.shutdown()
-    expect(drain).toHaveBeenCalledTimes(1)
+    expect([drain.mock.calls.length, drainAll.mock.calls]).toEqual([1, []])
+    await application.close()
+    expect(drainAll.mock.calls).toEqual([[expect.any(Number)]])
   })
 })
 

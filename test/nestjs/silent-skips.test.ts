@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common'
-import { Cron } from '@nestjs/schedule'
+import { Cron, Timeout } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { describe, expect, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
@@ -34,7 +34,15 @@ describe('Two jobs with one lock and one schedule', () => {
   test('are refused at the start, because one of them would be skipped', async () => {
     const refused = 'One.run and Two.run are due at the same times and share lock'
     await expect(start(...heirs())).rejects.toEqual(lockError('INVALID_CONFIGURATION', refused))
-    await expect(start(job([NIGHTLY, locked()]), job([NIGHTLY, locked()]))).rejects.toMatchObject({
+  })
+
+  test.each<[string, MethodDecorator, MethodDecorator, object]>([
+    ['of classes that have nothing in common', NIGHTLY, NIGHTLY, {}],
+    ['with names of their own', NIGHTLY, Cron('0 3 * * *', { name: 'two' }), {}],
+    ['with @Timeout', Timeout(1_000_000), Timeout(1_000_000), {}],
+    ['that wait for each other, but have one slot', NIGHTLY, NIGHTLY, { wait: '1h', slot: () => 1 }],
+  ])('are refused at the start %s', async (_, one, two, options) => {
+    await expect(start(...[one, two].map((each) => job([each, locked(options)])))).rejects.toMatchObject({
       ...{ code: 'INVALID_CONFIGURATION', lockName: 'job' },
     })
   })

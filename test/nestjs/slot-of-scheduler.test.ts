@@ -2,7 +2,9 @@ import type { Provider } from '@nestjs/common'
 import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
 import { CronJob, CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
+import { parseJob } from '../../src/core/jobs'
 import { runNow } from '../../src/core/wrapped-task'
+import { LockingTaskExecutors } from '../../src/nestjs/locking-task-executors'
 import { SchedulerLock } from '../../src/nestjs/scheduler-lock.decorator'
 import { eventually } from '../eventually'
 import { locks, startApplication } from './application'
@@ -43,10 +45,12 @@ describe('the slot is that of the scheduler', () => {
   test.each(['named', 'nameless'] as const)('after setTime: %s', async (method) => {
     const { application, tried } = await start()
     const cronJobs = application.get(SchedulerRegistry).getCronJobs()
+    const { due } = parseJob(application.get(LockingTaskExecutors).jobs[method] ?? {}, method)
     expect(await Promise.resolve(application.get(Jobs)[method]())).toBe('ran')
     for (const job of cronJobs.values()) job.setTime(AUGUST)
     await Promise.resolve(application.get(Jobs)[method]())
     expect(tried).toEqual(['01-01', '08-01'])
+    expect(due?.next(Date.UTC(2026, 2, 1))).toBe(Date.UTC(2026, 7, 1))
   })
 
   test('also if the job is started by hand, unless runNow starts it', async () => {

@@ -11,7 +11,7 @@ import { migrated, openMemory } from '../backends/open-database'
 import { providerOf } from '../core/provider-of'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { loggedLines, startWith } from './application'
+import { locks, loggedLines, startApplication, startWith } from './application'
 import { startVirtualTime } from '../core/virtual-time'
 
 const NEVER = '0 0 31 2 *'
@@ -42,6 +42,8 @@ describe('Five seconds after its start the application checks its lock tables', 
 
   test('and says in which table its locks are, for each provider, but nothing before it has looked', async () => {
     const provider = typeOrmLockProvider(await openMemory(migrated()))
+    const slow = { code: 'KEY_MISSING', severity: 'warning', message: 'It is slow.', fix: [] } as const
+    jest.spyOn(provider.table, 'check').mockResolvedValueOnce([slow as never])
     await startWith({ lockProvider: provider, lockProviders: { audit: new InMemoryLockProvider() } })
     expect(places()).toEqual([])
     await checked(provider)
@@ -189,7 +191,7 @@ describe('a method with @Cron or @Interval and without @SchedulerLock', () => {
     expect(unlocked()).toEqual([])
   })
 
-  test('causes a warning in a class of the request scope, without creating an instance', async () => {
+  test('causes a warning in a controller, and in a class of the request scope without creating an instance', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class OfRequest {
       @Cron(NEVER)
@@ -197,7 +199,8 @@ describe('a method with @Cron or @Interval and without @SchedulerLock', () => {
         return 'ran'
       }
     }
-    await startWith({ warnOfUnlockedCrons: true }, OfRequest)
-    expect(unlocked()).toEqual(['OfRequest.run'])
+    const imports = [locks({ warnOfUnlockedCrons: true })]
+    await startApplication({ imports, providers: [OfRequest], controllers: [Jobs] })
+    expect(unlocked()).toEqual(['Jobs.again', 'Jobs.everywhere', 'OfRequest.run'])
   })
 })

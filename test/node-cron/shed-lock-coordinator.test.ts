@@ -63,7 +63,11 @@ describe('a coordinator', () => {
   test('a run whose end node-cron does not report ends with its lock: a shutdown does not wait for it', async () => {
     startVirtualTime()
     const { heard, listener } = recorder()
-    const coordinator = shedLockCoordinator(new InMemoryLockProvider(), { listeners: [listener] })
+    const provider = new InMemoryLockProvider()
+    const [drain, drainAll] = [jest.fn<() => Promise<void>>(), jest.fn<() => Promise<void>>()]
+    const ofCaller = { acquire: provider.acquire.bind(provider), drain }
+    Object.assign(provider, { forCaller: () => ofCaller, drain: drainAll })
+    const coordinator = shedLockCoordinator(provider, { listeners: [listener] })
     expect(await coordinator.shouldRun(key(0), 60_000)).toBe(true)
     await jest.advanceTimersByTimeAsync(59_999)
     expect(heard.at(-1)).toBe('onTaskStarted report')
@@ -72,6 +76,8 @@ describe('a coordinator', () => {
     expect(heard).toEqual(events.map((each) => `${each} report`))
     // No time passes any more: it has nothing to wait for.
     expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
+    // It waits for the releases that it has begun itself.
+    expect([drain.mock.calls, drainAll.mock.calls]).toEqual([[[3_600_000]], []])
     await coordinator.onComplete(key(0))
     expect(heard).toHaveLength(events.length)
   })

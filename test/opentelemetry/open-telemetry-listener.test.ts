@@ -110,6 +110,10 @@ describe('the OpenTelemetry listener', () => {
       Promise.resolve(seen ? [{ ...seen, lockedAt: hourAgo, lockUntil: hourAgo }] : [])
     const [[, seconds] = []] = await missed()
     expect(seconds).toBeGreaterThan(60)
+    // Of one that has never run, by the clock of this host.
+    jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 7_200_000)
+    lockProvider.table.list = () => Promise.resolve([])
+    expect(Object.fromEntries(await missed())).toMatchObject({ 'shedlock.lock.missed{other}': 61 })
   })
 
   it('measures durations in seconds', async () => {
