@@ -87,7 +87,10 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
         { check: 'table', severity, message: expect.stringContaining(" not null'") },
       ])
       expect(status).toBe(severity === 'error' ? 1 : 0)
-      expect((await runCli(['doctor', '--strict', '--url', url])).status).toBe(1)
+      const strict = await runCli(['doctor', '--strict', '--url', url])
+      // The worst comes first.
+      expect(strict.stdout).toMatch(/^ok +place: .*\n(error|warning) +table: /)
+      expect(strict.status).toBe(1)
     })
   }
 

@@ -7,6 +7,7 @@ import { freePort } from '../backends/free-port'
 import { LOCAL, TcpProxy } from '../backends/tcp-proxy'
 import { eventually } from '../eventually'
 import { itIf, itOn } from '../it-if'
+import { root } from '../project'
 import { FULL, runCli, startCli, type Started } from './built-cli'
 import { LOCK, node, openCli, UNTIL_STOPPED } from './open-cli'
 
@@ -150,6 +151,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
       127,
       expect.stringContaining('/no/such/command cannot be run'),
     ])
+    expect((await run(...LOCK, '--', root)).status).toBe(126)
     expect(await isHeld()).toBe(false)
     expect((await run(...LOCK, '--lock-at-least-for', '5m', ...node(''))).status).toBe(0)
     expect(await isHeld()).toBe(true)
@@ -223,11 +225,14 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(child.exitCode).toBeNull()
   })
 
-  it('says in one line each time that the lock could not be extended', async () => {
+  it('says in one line each time that the lock could not be extended, or released', async () => {
     const { dataSource, running } = await openCli(backend)
     const lease = ['exec', 'job', '--lock-at-most-for', '2s', '--keep-alive', '--quiet']
     const { ended, said } = await running(...lease, ...node("console.log('up'); setInterval(() => 0, 1e6)"))
+    const other = await running('exec', 'other', '--lock-at-most-for', '10m', ...node(UNTIL_STOPPED))
     await dataSource.query('alter table shedlock rename to elsewhere')
+    expect(await other.stop()).toEqual([0, null])
+    expect(other.said('stderr')).toMatch(/\nshedlock-orm: Lock 'other' could not be released.*\n$/)
     expect(await ended).toEqual([76, null])
     // The last attempts have no time to find out that the table is missing, and print the database's error.
     expect(said('stderr')).toMatch(

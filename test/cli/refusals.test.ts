@@ -62,6 +62,10 @@ it.each([
   expect({ status, stderr }).toEqual({ status: 3, stderr: expect.stringContaining(reason) })
 })
 
+it('a server that asks for another TLS is reported with what to do', () => {
+  expect(notConnected('self-signed certificate', false).message).toContain('check which TLS the server has')
+})
+
 it.each([
   'sorry, too many clients already',
   'remaining connection slots are reserved for roles with the SUPERUSER attribute',

@@ -24,18 +24,20 @@ describeBackends(backends)('the command of shedlock-orm exec on $name', (backend
     [['--abort-after', '1h'], 'SIGTERM', 0],
     [['--abort-after', '20ms'], 'SIGTERM', 7],
     [['--abort-after', '1h'], 'SIGINT', 7],
+    [[], 'SIGHUP', 7],
+    [[], 'SIGQUIT', 7],
   ] as const)('with %j and %s ends with %i, and its lock is free then', async (options, signal, status) => {
     const { running, isHeld } = await openCli(backend)
-    const exits = "for (const each of ['SIGTERM', 'SIGINT']) process.on(each, () => process.exit(7))"
-    const goesOn = "process.on('SIGUSR2', () => console.log('got it'))"
+    const exits = `for (const each of ['SIGTERM', '${signal}']) process.on(each, () => process.exit(7))`
+    const goesOn = "for (const each of ['SIGUSR1', 'SIGUSR2']) process.on(each, () => console.log('got it'))"
     const script = `${exits}; ${goesOn}; ${UNTIL_STOPPED}`
     const { child, said, stop } = await running(...LOCK, ...options, ...node(script))
     expect(await isHeld()).toBe(true)
     child.kill(signal)
     if (status === 0) {
       // Other signals are passed on at once: if the first one was too, the command has ended.
-      child.kill('SIGUSR2')
-      await eventually(() => expect(said('stdout')).toBe('up\ngot it\n'))
+      for (const other of ['SIGUSR1', 'SIGUSR2'] as const) child.kill(other)
+      await eventually(() => expect(said('stdout')).toBe('up\ngot it\ngot it\n'))
       expect(await isHeld()).toBe(true)
       void stop()
     }

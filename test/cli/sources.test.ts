@@ -161,6 +161,16 @@ it.each<[string, Refused, RegExp]>([
     /cannot be loaded: no way\n$/,
   ],
   [
+    'a file of two DataSources',
+    {
+      files: {
+        'two.js': "exports.a = { '@instanceof': Symbol.for('DataSource') }; exports.b = { ...exports.a }",
+      },
+      args: ['-d', 'two.js'],
+    },
+    /exports 2 DataSources – it must export exactly one\.\n$/,
+  ],
+  [
     'a DataSource that connects when it is loaded',
     { files: { 'data-source.js': 'source\n  .initialize()' }, args: ['-d', 'data-source.js'] },
     /calls initialize\(\) when it is loaded, which may run migrations – export/,

@@ -39,6 +39,8 @@ describeBackends(availableBackends('sqlite'))('the page of the command line on $
     for (const path of ['', '/', '/favicon.ico', ...near])
       expect((await fetch(origin + path)).status).toBe(403)
     expect((await post(address)).status).toBe(403)
+    // It does not listen for other hosts.
+    await expect(fetch(address.replace('127.0.0.1', '127.0.0.2'))).rejects.toThrow('fetch failed')
     expect(await provider.table.list()).toEqual([])
     child.kill('SIGINT')
     expect(await ended).toEqual([0, null])

@@ -61,7 +61,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
     const other = ['--table-name', 'job_locks', '--json']
     const inOther = JSON.parse(JSON.stringify(await place('job_locks'))) as object
     for (const [command, change] of [
-      [PAUSE, { name: 'job', paused: true, lockedAt: null }],
+      [PAUSE, { paused: true, lockedAt: null, lockedBy: expect.stringMatching(/^paused by \S+@\S+: r\//) }],
       [['resume', 'job'], { held: false }],
       [['release', 'job', '--yes'], { held: false }],
     ] as const)
