@@ -255,8 +255,8 @@ require.extensions['.ts'] = (module, file) =>
     const { database, provider, isHeld } = await openCli(backend)
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     const migration = join(folder, 'migration.cjs')
-    const drop = "{ up(runner) { return runner.query('drop table shedlock') } }"
-    writeFileSync(migration, `exports.Drop${Date.now()} = class ${drop}`)
+    const up = "up(runner) { return runner.query('drop table shedlock') }"
+    writeFileSync(migration, `exports.Drop = class Drop1735689600001 { ${up} }`)
     const ran = { synchronize: true, dropSchema: true, migrations: [migration], migrationsRun: true }
     const given = { ...database.typeOrm, ...ran, logging: true }
     const options = JSON.stringify(given)

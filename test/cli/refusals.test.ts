@@ -25,7 +25,6 @@ it.each([
   [['list', '--jsn'], /unknown option '--jsn'\n\(Did you mean --json\?\)/],
   [['exec'], /\n\(The command comes after --: shedlock-orm exec report --lock-at-most-for 10m -- /],
   [['check'], /\(Such as: shedlock-orm check report=25h vacuum=7d\)/],
-  [['check', 'job=10'], /no unit/],
   [['check', 'job=soon', '--url', 'file:x.sqlite'], /'job=soon' is invalid/],
   [PAUSE.concat('8h'), /--reason/],
   [['pause', 'job', '--reason', 'r'], /--duration/],

@@ -75,6 +75,7 @@ export default defineConfig({ schema: 'schema.prisma', datasource: { url: env('A
 const SCHEMA = 'datasource db {\n  provider = "postgresql"\n  url = env("PG")\n}'
 const CONFIG = "import { env } from 'prisma/config'\nexport default { datasource: { url: env('PG') } }"
 const ENUM = 'enum Unsupported { A }\nexport const x: Unsupported = Unsupported.A'
+const TWO = "exports.a = { '@instanceof': Symbol.for('DataSource') }; exports.b = { ...exports.a }"
 const NOT_COMPILED =
   "throw Object.assign(new Error('Unable to compile TypeScript:\\n data-source.ts(1,1)'), { name: 'TSError' })"
 const NO_ERROR = 'throw Object.assign(Object.create(null), { diagnosticCodes: [2322] })'
@@ -162,13 +163,8 @@ it.each<[string, Refused, RegExp]>([
   ],
   [
     'a file of two DataSources',
-    {
-      files: {
-        'two.js': "exports.a = { '@instanceof': Symbol.for('DataSource') }; exports.b = { ...exports.a }",
-      },
-      args: ['-d', 'two.js'],
-    },
-    /exports 2 DataSources – it must export exactly one\.\n$/,
+    { files: { 'two.js': TWO }, args: ['-d', 'two.js'] },
+    /exports 2 DataSources –/,
   ],
   [
     'a DataSource that connects when it is loaded',
