@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from '@jest/globals'
+import { beforeEach, expect, jest, test } from '@jest/globals'
 import { readReplicas } from '@prisma/extension-read-replicas'
 import { assertLocked } from '../../src/core/scope'
 import { guard } from '../../src/prisma/guard'
@@ -67,6 +67,9 @@ describeBackends(backends)('client extensions on $name', (backend) => {
       expect(await client.$lockingTaskExecutor.shutdown()).toEqual([])
       expect(await execute(() => 'never')).toMatchObject({ executed: false, reason: 'shutdown' })
     }
+    const atLeast = prisma.$extends(shedlock({ defaultLockAtMostFor: '1m', defaultLockAtLeastFor: '1m' }))
+    await atLeast.$executeWithLock({ name: 'job' }, () => undefined)
+    expect(await isFree(prisma)).toBe(false)
   })
 
   test('$disconnect waits for releases in the background', async () => {
@@ -77,8 +80,9 @@ describeBackends(backends)('client extensions on $name', (backend) => {
       await own.$queryRawUnsafe('select 1')
       events.push('drained')
     }
+    const disconnect = jest.spyOn(own, '$disconnect')
     await client.$disconnect()
-    expect(events).toEqual(['drained'])
+    expect([events, disconnect.mock.calls.length]).toEqual([['drained'], 1])
   })
 
   test('all extensions of a client share what its pool allows: ten attempts at once', async () => {
