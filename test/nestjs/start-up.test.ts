@@ -43,7 +43,7 @@ describe('Five seconds after its start the application checks its lock tables', 
   test('and says in which table its locks are, for each provider, but nothing before it has looked', async () => {
     const provider = typeOrmLockProvider(await openMemory(migrated()))
     const slow = { code: 'KEY_MISSING', severity: 'warning', message: 'It is slow.', fix: [] } as const
-    jest.spyOn(provider.table, 'check').mockResolvedValueOnce([slow as never])
+    jest.spyOn(provider.table, 'check').mockResolvedValueOnce([slow])
     await startWith({ lockProvider: provider, lockProviders: { audit: new InMemoryLockProvider() } })
     expect(places()).toEqual([])
     await checked(provider)
