@@ -195,13 +195,14 @@ const LONGEST_WAIT = 1_000
 
 /**
  * Returns how long to wait before an attempt is repeated, in milliseconds. What is in the way is usually another session's commit, which
- * takes about as long as an attempt, so at first there is no pause; but what stays is asked less and less. A server that refuses gets three
- * repeats soon, because only the connections of the pool may be out of date.
+ * takes about as long as an attempt, so there is no pause for three repeats, nor for a millisecond, in which SQLite answers ten; but what
+ * stays is asked less and less. A server that refuses gets three repeats soon, because only the connections of the pool may be out of date.
  *
- * @param paused how long the call has paused in all, in milliseconds
+ * @param lasted how long the call has lasted, and @param paused how long it has paused, in milliseconds
  */
-function intervalBefore(repeat: number, repeats: Handling['repeat'], paused: number): number {
-  if (repeats === 'soon') return repeat < 3 ? 0 : Math.min(Math.max(2, paused / 4), 500)
+function intervalBefore(repeat: number, repeats: Handling['repeat'], lasted: number, paused: number): number {
+  if (repeats === 'soon')
+    return repeat < 3 || (repeat < 10 && lasted < 1) ? 0 : Math.min(Math.max(2, paused / 4), 500)
   return repeat < 3 ? 2 * 2 ** repeat : Math.min(100 * 2 ** (repeat - 3), 1_000)
 }
 
@@ -219,6 +220,7 @@ export async function callDatabase<T>(
   deadline: Deadline,
 ): Promise<T> {
   const shortest = Math.min(SHORTEST_ATTEMPT, deadline.limit / 4)
+  const began = time.now()
   let paused = 0
   const share: Share = { least: shortest, takesRest: false }
   let explanation: Failure | undefined
@@ -241,7 +243,7 @@ export async function callDatabase<T>(
     share.least = Math.max(share.least, shortest + Math.min(LONGEST_WAIT, waited))
     // While no more repeats are allowed on servers that accept no writes, it pauses again instead.
     for (;;) {
-      const interval = time.jittered(intervalBefore(repeat, handling.repeat, paused))
+      const interval = time.jittered(intervalBefore(repeat, handling.repeat, time.now() - began, paused))
       // The deadline may have cut the last attempt short, so report an earlier failure that explains more. Anything else speaks for itself.
       if (!isRepeated || interval >= deadline.takeLeft() - share.least) {
         const isCutShort = isRepeated || kind === 'given-up' || kind === 'crowded'

@@ -424,12 +424,18 @@ describe('the connections of a pool', () => {
   })
 
   const UNTIL_IT_IS_FREE = [
-    0, 0, 0, 2, 2, 2, 2, 2, 2, 3, 3, 4, 6, 7, 9, 11, 14, 18, 23, 29, 36, 45, 56, 71, 88, 111, 138, 173, 216,
-    271, 338, 423, 500, 500,
+    2, 2, 2, 2, 2, 2, 3, 3, 4, 6, 7, 9, 11, 14, 18, 23, 29, 36, 45, 56, 71, 88, 111, 138, 173, 216, 271, 338,
+    423, 500, 500,
   ]
+  const TEN = Array<number>(10).fill(0)
+  const busyAfter = async (milliseconds: number) => {
+    await new Promise((resolve) => setTimeout(resolve, milliseconds))
+    return failed('SQLITE_BUSY', 'busy')()
+  }
 
   it.each([
-    ['busy', '5s', { write: failed('SQLITE_BUSY', 'busy') }, UNTIL_IT_IS_FREE],
+    ['busy', '5s', { write: failed('SQLITE_BUSY', 'busy') }, [...TEN, ...UNTIL_IT_IS_FREE]],
+    ['busy after 1 ms', '5s', { write: () => busyAfter(1) }, [1, 1, 1, 3, 3]],
     ['away', '5s', refusing('ECONNREFUSED'), [2, 4, 8, 100, 200, 400, 800, 1_000]],
     ['silent', '5s', { write: silent }, [2_502]],
     ['silent', '300ms', { write: silent }, [202]],
