@@ -20,7 +20,7 @@ const ORMS = [
   { name: 'typeorm', packages: ['typeorm', '@nestjs/typeorm'], plan: typeOrmPlan },
   { name: 'prisma', packages: ['@prisma/client', 'prisma'], plan: prismaPlan },
   { name: 'prisma-8', packages: ['@prisma/orm-postgres'], plan: prisma8Plan },
-]
+] as const
 
 /** What this package needs of others. */
 const PEERS = JSON.parse(process.env['SHEDLOCK_PEERS'] ?? '{}') as Readonly<Record<string, string>>
@@ -91,10 +91,13 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
     having((name) => name === 'prisma' && project.exists('prisma/schema.prisma')),
   ]
   const found = choices.find((each) => each.length > 0) ?? []
-  // Some name TypeORM and do not use it, and Prisma 8 needs the package prisma too.
+  // Some name one that they do not use, and Prisma 8 needs the package prisma too.
   const is8 = found.some(({ name }) => name === 'prisma-8')
-  const isUsed = found.length === 1 || project.sources(/['"](@nestjs\/)?typeorm['"]/).length > 0
-  const known = found.filter(({ name }) => (name === 'typeorm' ? isUsed : name !== 'prisma' || !is8))
+  const isTypeOrm = project.sources(/['"](@nestjs\/)?typeorm['"]/).length > 0
+  const ofPrisma = [project.sources(/['"]@prisma\//), members.flatMap((each) => each.files('.prisma'))].flat()
+  const isPrisma = !is8 && (!isTypeOrm || ofPrisma.length > 0)
+  const isUsed = { typeorm: isTypeOrm, prisma: isPrisma, 'prisma-8': true }
+  const known = found.filter(({ name }) => found.length === 1 || isUsed[name])
   const [orm, ...others] = wanted === undefined ? known : ORMS.filter(({ name }) => name === wanted)
   if (!orm) {
     const withOrm = members.filter((member) => having((name) => member.declares(name)).length > 0)

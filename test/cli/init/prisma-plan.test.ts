@@ -265,9 +265,12 @@ export default defineConfig({
 
   it('leaves out an ORM that no source uses', async () => {
     const packages = packageWith({ typeorm: '1.1.1', '@prisma/client': '7.10.0' })
-    expect((await init(project({ 'package.json': packages, ...ON_POSTGRES }))).stderr).toContain(
-      'found Prisma 7',
-    )
+    const found = async (files: Texts) =>
+      (await init(project({ 'package.json': packages, ...files }), '--dry-run')).stderr
+    expect(await found(ON_POSTGRES)).toContain('found Prisma 7')
+    const source = { 'a.ts': "import { DataSource } from 'typeorm'" }
+    expect(await found(source)).toContain('found TypeORM 1')
+    expect(await found({ ...source, ...ON_POSTGRES })).toContain('has typeorm and prisma')
   })
 
   it('finds the table in a migration whose name has no date', async () => {
@@ -444,6 +447,7 @@ export default defineConfig({
       {
         'package.json': packageWith({ typeorm: '1.1.1', '@prisma/client': '7.10.0' }),
         'a.ts': "import { DataSource } from 'typeorm'",
+        'b.ts': "import { PrismaClient } from '@prisma/client'",
       },
       [],
       /has typeorm and prisma – name one: shedlock-orm init typeorm/,
