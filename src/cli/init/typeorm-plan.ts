@@ -54,13 +54,13 @@ function running({ project, names }: Task): Step {
   const scripts = project.scripts(script).toSorted((one, other) => one.found.length - other.found.length)
   const own = scripts.find((each) => each.command)
   const command = own?.command ? `${own.command}${own.found && ' migration:run'}` : ''
-  const runs = project.sources(/\brunMigrations\(|\bmigrationsRun: (?!false)/)
+  const runs = project.sources(/\brunMigrations\(|\bmigrationsRun *:(?! *false)/)
   // The app does not load a file for it alone.
   const isOfApp = runs.some((file) => !/migrat[^/]*$/i.test(file) || EXPORTS.test(project.read(file)))
   const isKnown = scripts.length > 0 || runs.length > 0 || project.workspace?.scripts(script)[0]
   const isBuilt =
     scripts.some(({ text }) => /\s(dist|build)[/\\]/.test(text)) ||
-    project.sources(/\bmigrations: \[[^\]]*\W(dist|build)[/\\]/).length > 0
+    project.sources(/\bmigrations *: *\[[^\]]*\W(dist|build)[/\\]/).length > 0
   const who = isOfApp
     ? 'The app runs the migrations when it starts: let it do so before the other instances start, or on one of them'
     : `${isKnown ? '' : 'No source and no script of package.json was found that runs migrations: check that yours finds this one. '}${isBuilt ? 'Build, and run' : 'Run'} them when you deploy, before the instances start, or on one of them`
@@ -130,7 +130,7 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
   // Files that name the newest migration by its path.
   const stem = `/${basename(sample ?? '', extname(sample ?? ''))}`
   const lists = project.sources().filter((each) => sample && compact(project.read(each)).includes(stem))
-  const settings = project.sources(/\bmigrations: /).map((each) => project.read(each))
+  const settings = project.sources(/\bmigrations *: /).map((each) => project.read(each))
   const isNamed = settings.length === 0 || settings.some((each) => each.includes(basename(folder)))
   const what = lists[0]
     ? `Add ${file} to ${lists.join(' and ')}, as the others are.`
@@ -148,7 +148,7 @@ function withoutFolder(task: Task): readonly Step[] {
     'List the entity in the DataSource that has `synchronize: true`, also beside `autoLoadEntities` (docs/tables.md):',
     `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\n${entities}`,
   ]
-  if (project.sources(/\bsynchronize: true\b/).length > 0) return [alone]
+  if (project.sources(/\bsynchronize *: *true\b/).length > 0) return [alone]
   const what = `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect}${nameFlags(names)}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`
   const code = `import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
 
@@ -167,7 +167,7 @@ function dialectOf(project: Project): string {
 
 /** Where only the app's environment has the type. */
 const TYPES = new Map(Object.entries({ pg: 'postgres', mysql2: 'mysql', sqlite3: 'sqlite', mssql: 'mssql' }))
-const TYPE = new RegExp(`(?<=\\btype: ['"])(${Object.keys(DATABASE_TYPES).join('|')})(?=['"])`, 'g')
+const TYPE = new RegExp(`(?<=\\btype *: *['"])(${Object.keys(DATABASE_TYPES).join('|')})(?=['"])`, 'g')
 
 const EXPORTS = /^(export|(module\.)?exports)\b/m
 /** A DataSource that a file makes when it is loaded, not in a function, and its name if it has one. */
@@ -193,8 +193,8 @@ function dataSourcesOf(project: Project): readonly string[] {
   const runs = scripts.filter(({ text }) => text.includes(':run'))
   const named = [...runs, ...scripts].map(({ found }) => project.short(join(project.root, found)))
   const made = project.sources(MADE).filter((file) => EXPORTS.test(project.read(file)))
-  const usual = made.filter((file) => /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i.test(file))
-  const files = named.length > 0 ? named : [...usual, ...made]
+  const usual = [/migrat[^/]*$/i, /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i, /./]
+  const files = named.length > 0 ? named : usual.flatMap((each) => made.filter((file) => each.test(file)))
   const sourceOf = (file: string): string =>
     project.exists(file) ? file : file.replace(/^(dist|build)\/(src\/)?(.*)\.js$/, 'src/$3.ts')
   // None that the command line refuses, or that starts the app.

@@ -336,8 +336,12 @@ describe('shedlock-orm init with TypeORM', () => {
       expect((await init(project(source('', driver)))).stdout).toContain(
         `shedLockEntity({ dialect: '${dialect}' })`,
       )
-    const synchronized = await init(project(source('], synchronize: true, x: [')))
-    expect(synchronized.stdout).toMatch(/1\. List the entity .*\n2\. Lock each job/s)
+    // As aligned settings are written, too.
+    for (const setting of ['synchronize: true', "synchronize : true, type    : 'mysql'"]) {
+      const { stdout } = await init(project(source(`], ${setting}, x: [`)))
+      expect(stdout).toMatch(/1\. List the entity .*\n2\. Lock each job/s)
+      expect(stdout.includes("dialect: 'mysql'")).toBe(setting.includes('mysql'))
+    }
     const again = await init(project(source("shedLockEntity({ dialect: 'mysql' })")))
     expect(again.stdout).not.toMatch(/No folder of migrations|Run them when you deploy/)
   })
@@ -444,13 +448,18 @@ describe('shedlock-orm init with TypeORM', () => {
       'connection, with DATABASE_URL set',
       '',
     ],
-    [[], 'connection; if that is not the database of the jobs, with a.ts', ' -d data-source.js'],
+    [
+      [],
+      'connection; if that is not the database of the jobs, with ormconfig.js or a.ts',
+      ' -d db-migration.config.js',
+    ],
   ])(
     'checks with the DataSources of the scripts %j, or with all that are exported',
     async (lines, check, option) => {
       const exported: Texts = {
         'a.ts': 'export default new DataSource({})',
-        'data-source.js': 'exports.two = new DataSource({})',
+        'db-migration.config.js': 'exports.two = new DataSource({})',
+        'ormconfig.js': 'exports.three = new DataSource({})',
       }
       const files = {
         'package.json': packageWith(
