@@ -48,3 +48,26 @@ export interface Plan {
 export function literal(options: LockTableOptions & { readonly dialect?: string }): string {
   return Object.keys(options).length === 0 ? '' : inspect(options, { compact: true, breakLength: Infinity })
 }
+
+export const EXPORTS = /^(export|(module\.)?exports)\b/m
+
+/** Finds a client that a file makes when it is loaded, not in a function, and its name if it has one. */
+export function madeBy(type: string): RegExp {
+  return new RegExp(
+    `^(?=\\w)(?!.*(?:=>|\\bfunction\\b))(?:.*\\bconst (\\w+)\\b)?.*\\bnew (?:\\w+\\.)?${type}\\(`,
+    'm',
+  )
+}
+
+/** What the one file that exports a client calls it. Only for the printed lines. */
+export function clientOf(project: Project, made: RegExp, usual: string): Plan['client'] {
+  const found = project.sources(made).flatMap((file) => {
+    const text = project.read(file)
+    const [, name = usual] = made.exec(text) ?? []
+    const exports = (as: string): boolean => new RegExp(`^export (${as})`, 'm').test(text)
+    if (exports(`default (new|${name})\\b`)) return [{ name, file, imported: name }]
+    return exports(`const ${name}\\b|\\{[^}]*\\b${name}(,|\\s*\\})`) ? [{ name, file }] : []
+  })
+  const [only, ...others] = found
+  return only && others.length === 0 ? only : { name: usual }
+}

@@ -7,7 +7,7 @@ import { nameFlags } from '../output'
 import { createsTable, hasModel, migrationsIn, prismaProject, type PrismaSchema } from '../prisma-project'
 import type { Project } from '../project'
 import { missingDriver } from '../url-connection'
-import type { Plan, Step, Task, Write } from './plan'
+import { clientOf, madeBy, type Plan, type Step, type Task, type Write } from './plan'
 
 /** A schema that gets the table. */
 type ChosenSchema = PrismaSchema & { readonly migrates: boolean }
@@ -69,7 +69,8 @@ export async function prismaPlan(task: Task): Promise<Plan> {
       ...(hidesSettings ? [[OWN_ADAPTER, ''] as const] : []),
     ],
     provider: ['prismaLockProvider', 'prisma'],
-    client: { name: 'prisma' },
+    // Each of several schemas may have its own.
+    client: clientOf(project, all.length > 1 ? /(?!)/ : madeBy('PrismaClient'), 'prisma'),
     missingDriver: missing.includes(undefined) ? undefined : missing[0],
     variable: first.variable ?? (first.url ? '' : undefined),
     url: first.path === main?.path ? undefined : url,

@@ -4,7 +4,7 @@ import { wrongUsage } from '../command-error'
 import { INITIALIZES } from '../data-source'
 import { nameFlags } from '../output'
 import { isCommonJs, Project } from '../project'
-import { literal, type Plan, type Step, type Task } from './plan'
+import { clientOf, EXPORTS, literal, madeBy, type Plan, type Step, type Task } from './plan'
 
 /** The files of TypeORM's migrations: `1715028537217-CreateUser.ts`, with an ending that the DataSource may look for. */
 const DATED = /^(\d{13})(([-_]).+?((?:[-.]migration)?\.[cm]?[jt]s))$/i
@@ -43,7 +43,8 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
       ...(written.length + present.length > 0 ? [running(task)] : []),
     ],
     provider: ['typeOrmLockProvider', 'typeorm'],
-    client: clientOf(project),
+    // A module of Nest makes one of its own, and does not use that of the command line.
+    client: clientOf(project, project.has('@nestjs/typeorm') ? /(?!)/ : MADE, 'dataSource'),
     dataSources: dataSourcesOf(project),
   }
 }
@@ -169,23 +170,7 @@ function dialectOf(project: Project): string {
 const TYPES = new Map(Object.entries({ pg: 'postgres', mysql2: 'mysql', sqlite3: 'sqlite', mssql: 'mssql' }))
 const TYPE = new RegExp(`(?<=\\btype *: *['"])(${Object.keys(DATABASE_TYPES).join('|')})(?=['"])`, 'g')
 
-const EXPORTS = /^(export|(module\.)?exports)\b/m
-/** A DataSource that a file makes when it is loaded, not in a function, and its name if it has one. */
-const MADE = /^(?=\w)(?!.*(?:=>|\bfunction\b))(?:.*\bconst (\w+)\b)?.*\bnew (?:\w+\.)?DataSource\(/m
-
-/** What the one file that exports a DataSource calls it. Only for the printed lines. */
-function clientOf(project: Project): Plan['client'] {
-  const found = project.sources(MADE).flatMap((file) => {
-    const text = project.read(file)
-    const [, name = 'dataSource'] = MADE.exec(text) ?? []
-    const exports = (as: string): boolean => new RegExp(`^export (${as})`, 'm').test(text)
-    if (exports(`default (new|${name})\\b`)) return [{ name, file, imported: name }]
-    return exports(`const ${name}\\b|\\{[^}]*\\b${name}(,|\\s*\\})`) ? [{ name, file }] : []
-  })
-  // A module of Nest makes one of its own, and does not use that of the command line.
-  const [only, ...others] = project.has('@nestjs/typeorm') ? [] : found
-  return only && others.length === 0 ? only : { name: 'dataSource' }
-}
+const MADE = madeBy('DataSource')
 
 /** The files that scripts pass to TypeORM's command line, that of migrations first; without any, those that export a DataSource. */
 function dataSourcesOf(project: Project): readonly string[] {

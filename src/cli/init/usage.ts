@@ -122,7 +122,7 @@ ${start}
 function importOf(project: Project, { client: { name, file, imported = `{ ${name} }` } }: Plan): string {
   if (file === undefined || !project.exists(file)) return `// and ${name}, your client`
   const path = `./${basename(file, extname(file))}${project.manifest.type === 'module' ? '.js' : ''}`
-  return `import ${imported} from '${path}' // beside ${file}, if your app initializes it`
+  return `import ${imported} from '${path}' // beside ${file}, if your app uses it`
 }
 
 /** @param hasCron whether it has `@Cron`, and not only timers */

@@ -273,6 +273,20 @@ export default defineConfig({
     expect(await found({ ...source, ...ON_POSTGRES })).toContain('has typeorm and prisma')
   })
 
+  it('prints the name that the one file with a client has for it', async () => {
+    const seed = { 'prisma/seed.ts': 'const prisma = new PrismaClient()' }
+    const files = { ...ON_POSTGRES, ...seed, 'package.json': PRISMA }
+    const db = 'export const db = globalThis.db ?? new PrismaClient()'
+    const { stdout } = await init(project({ ...files, 'src/db.ts': db }))
+    expect(stdout).toContain("import { db } from './db' // beside src/db.ts, if your app uses it\n")
+    expect(stdout).toContain('prismaLockProvider(db)')
+    const two: Texts[] = [{ 'src/b.ts': db }, { 'b/b.prisma': SCHEMA }]
+    for (const more of two)
+      expect((await init(project({ ...files, 'src/db.ts': db, ...more }))).stdout).toContain(
+        '// and prisma, your client',
+      )
+  })
+
   it('finds the table in a migration whose name has no date', async () => {
     const squashed = { 'prisma/migrations/0_init/migration.sql': `create table users ();\n${SQL}` }
     const folder = project({ 'package.json': PRISMA, [USUAL]: `${SCHEMA}${USER}\n${MODEL}`, ...squashed })

@@ -399,7 +399,7 @@ describe('shedlock-orm init with TypeORM', () => {
       '(docs/cli.md#connection):\n\n   npx shedlock-orm doctor -d src/data-source.ts --env .env\n',
     )
     expect(stdout).toContain(
-      "import { AppDataSource } from './data-source' // beside src/data-source.ts, if your app initializes it\n",
+      "import { AppDataSource } from './data-source' // beside src/data-source.ts, if your app uses it\n",
     )
     expect(stdout).toContain('typeOrmLockProvider(AppDataSource)')
   })
