@@ -1,3 +1,5 @@
+// Early types of Node.js 18 lack `Symbol.asyncDispose`.
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Lease } from './time'
 
 /**

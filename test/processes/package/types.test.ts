@@ -48,6 +48,7 @@ const SOURCES = {
   'common.cts': "export { LockingTaskExecutor as Common } from 'shedlock-orm'\n",
   'both.ts': BOTH,
   'inferred.ts': INFERRED,
+  'core.ts': "export * from 'shedlock-orm'\n",
 }
 
 // That each entry is found by each kind of resolution is in tarball.test.ts.
@@ -67,6 +68,12 @@ test.each<{ kind: string; compiler: string; type: string; options: object; files
         skipLibCheck: true,
       },
       files: ['everything.ts'],
+    },
+    {
+      // As with those of an early Node.js 18, which lack `Symbol.asyncDispose`.
+      ...{ kind: 'no types of Node.js', compiler: 'typescript', type: 'module' },
+      options: { module: 'nodenext', lib: ['es2022', 'dom'], types: [], skipLibCheck: false },
+      files: ['core.ts'],
     },
   ],
 )('a project without any peer compiles with $kind', ({ compiler, type, options, files }) => {
