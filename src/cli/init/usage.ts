@@ -43,8 +43,12 @@ const isFramework = (app: Project): boolean => ['next', 'nuxt', 'nitropack'].som
 /** The schedulers that a member of a workspace names, the one to print first. */
 export function schedulersOf(member: Project): readonly (keyof typeof KNOWN)[] {
   const names = Object.keys(KNOWN) as (keyof typeof KNOWN)[]
-  const routes = isFramework(member) ? member.sources().filter((file) => /\bapi\/crons?\b/.test(file)) : []
-  const hasRoutes = routes.length > 0 || member.read('vercel.json').includes('"crons"')
+  // They may be below a folder for all routes, and Vercel's settings may be code.
+  const isCalled = (file: string): boolean =>
+    /^vercel\.\w+$/.test(file)
+      ? /\bcrons\b/.test(member.read(file))
+      : /\bapi\/([[(].*[\])]\/)?crons?\b/.test(file) && isFramework(member)
+  const hasRoutes = ['vercel.json', ...member.sources()].some(isCalled)
   return names.filter((name) => (name === ROUTES ? hasRoutes : member.declares(name)))
 }
 
@@ -70,7 +74,7 @@ export function usage(task: Task, plan: Plan): Usage {
     return [
       found,
       [
-        `Lock each route that is called as a job, because a call may come twice, as ${KNOWN[ROUTES]} in the repository shows (jobs that the server itself starts: ${APPS}), with this executor`,
+        `Lock each route that is called as a job, because a call may come twice, as ${KNOWN[ROUTES]} in the repository shows (jobs that the server itself starts: ${isFramework(project) ? APPS : DOCS}), with this executor`,
         `new LockingTaskExecutor(${callOf(task, plan, plan.client.name)})`,
       ],
       'croner',

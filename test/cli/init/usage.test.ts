@@ -96,7 +96,12 @@ describe('the lines that shedlock-orm init prints', () => {
     const withExpress = { '@prisma/client': '7.10.0', croner: '10.0.1' }
     const dependencies = { ...withExpress, next: '14.2.35' }
     const route = { 'src/app/api/cron/report/route.ts': '', [USUAL]: SCHEMA }
-    for (const files of [{ 'vercel.json': VERCEL, [USUAL]: SCHEMA }, route]) {
+    const below = { 'app/api/[[...route]]/cron/report.ts': '', [USUAL]: SCHEMA }
+    const inCode = {
+      'vercel.ts': "export const config = { crons: [{ path: '/api/report' }] }",
+      [USUAL]: SCHEMA,
+    }
+    for (const files of [{ 'vercel.json': VERCEL, [USUAL]: SCHEMA }, route, below, inCode]) {
       const code = await printed(dependencies, files)
       expect(code).toMatch(
         /as docs\/guides\/failover\.md#serverless-functions in the .* \(jobs that the server itself starts: docs\/guides\/recipes\.md#nextjs-nuxt-monorepos\), with this executor;/,
@@ -104,6 +109,9 @@ describe('the lines that shedlock-orm init prints', () => {
       expect(code).toMatch(/^new LockingTaskExecutor\(prismaLockProvider\(prisma\)\)$/m)
     }
     expect(await printed(withExpress, route)).toContain("from 'croner'")
+    expect(await printed(withExpress, inCode)).toContain(
+      '(jobs that the server itself starts: docs/schedulers.md#slots), with',
+    )
     const started = await printed(dependencies, { [USUAL]: SCHEMA })
     expect(started).toContain('(see docs/guides/recipes.md#nextjs-nuxt-monorepos in the')
     expect(read('docs/guides/failover.md')).toContain('\n## Serverless functions\n')
