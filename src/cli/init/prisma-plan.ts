@@ -111,8 +111,8 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
     return [`Migrate as you run those in ${project.short(migrations)}, and generate the client.`, '']
   const text = files.map((file) => file.text).join('\n')
   const [, api] = /\bprovider\s*=\s*"([^"]*(?:graphql|trpc|crud|nestjs)[^"]*)"/.exec(text) ?? []
-  const isRemote =
-    migrates && ['@prisma/adapter-libsql', '@prisma/adapter-d1'].some((name) => project.has(name))
+  const remote = ['@prisma/adapter-libsql', '@prisma/adapter-d1']
+  const isRemote = migrates && provider === 'sqlite' && remote.some((name) => project.has(name))
   const existing = migrationsIn(project, migrations)
   const pushed = migrates && tables.find((table) => existing.every(({ text }) => !text.includes(table)))
   const note =
