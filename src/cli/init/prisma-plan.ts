@@ -127,9 +127,12 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
   // That of another schema names its path.
   const isIts = (text: string): boolean =>
     text.includes(path) || (!flag.startsWith(' --schema') && !text.includes('--schema'))
+  // A script may pass it on, such as `npm run prisma -- migrate deploy`, or only its name says what it does.
   const commands = ['migrate deploy', 'generate'].map((does) => {
     const options = does === 'generate' && text.includes('typedSql') ? ' --sql' : ''
-    const own = project.scripts(new RegExp(`prisma(\\.\\w+)? ${does}`)).filter((script) => isIts(script.text))
+    const own = project
+      .scripts(new RegExp(`prisma(\\.\\w+)?( --)? ${does}|^prisma:${does.replace(' ', ':')}$`))
+      .filter((script) => isIts(script.text))
     return own.find(({ command }) => command)?.command ?? `npx prisma ${does}${options}${flag}`
   })
   return [`Migrate, and generate the client${where}${note}:`, commands.join(' && ')]

@@ -411,6 +411,15 @@ export default defineConfig({
     const manifest = packageWith({ '@prisma/client': '7.10.0' }, { scripts })
     const { stdout } = await init(project({ 'package.json': manifest, [USUAL]: SCHEMA, [LOCK_FILE]: LOCK }))
     expect(stdout).toContain('client:\n\n   npm run migrate && npm run generate\n')
+    // With a URL that only the script knows.
+    for (const script of ['npm run prisma -- migrate deploy', './deploy.sh']) {
+      const scripts = { prepare: 'npm run prisma:generate', 'prisma:migrate:deploy': script }
+      const through = packageWith({ '@prisma/client': '6' }, { scripts })
+      const files = { 'package.json': through, [USUAL]: SCHEMA, [LOCK_FILE]: LOCK }
+      expect((await init(project(files))).stdout).toContain(
+        'npm run prisma:migrate:deploy && npx prisma generate\n',
+      )
+    }
     const bun = project({ 'package.json': PRISMA, [USUAL]: SCHEMA, [LOCK_FILE]: LOCK, 'bun.lock': '' })
     expect((await init(bun)).stdout).toContain('bunx prisma migrate deploy && bunx prisma generate\n')
   })
