@@ -130,10 +130,9 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
   // A script may pass it on, such as `npm run prisma -- migrate deploy`, or only its name says what it does.
   const commands = ['migrate deploy', 'generate'].map((does) => {
     const options = does === 'generate' && text.includes('typedSql') ? ' --sql' : ''
-    const own = project
-      .scripts(new RegExp(`prisma(\\.\\w+)?( --)? ${does}|^prisma:${does.replace(' ', ':')}$`))
-      .filter((script) => isIts(script.text))
-    return own.find(({ command }) => command)?.command ?? `npx prisma ${does}${options}${flag}`
+    const known = new RegExp(`prisma(\\.\\w+)?( --)? ${does}|^prisma:${does.replace(' ', ':')}$`)
+    const own = project.scripts(known).find(({ text: script, command }) => command && isIts(script))
+    return own?.command ?? `npx prisma ${does}${options}${flag}`
   })
   return [`Migrate, and generate the client${where}${note}:`, commands.join(' && ')]
 }

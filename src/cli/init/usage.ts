@@ -44,11 +44,11 @@ const isFramework = (app: Project): boolean => ['next', 'nuxt', 'nitropack'].som
 export function schedulersOf(member: Project): readonly (keyof typeof KNOWN)[] {
   const names = Object.keys(KNOWN) as (keyof typeof KNOWN)[]
   // They may be below a folder for all routes, and Vercel's settings may be code.
-  const isCalled = (file: string): boolean =>
+  const hasRoutes = ['vercel.json', ...member.sources()].some((file) =>
     /^vercel\.\w+$/.test(file)
       ? /\bcrons\b/.test(member.read(file))
-      : /\bapi\/([[(].*[\])]\/)?crons?\b/.test(file) && isFramework(member)
-  const hasRoutes = ['vercel.json', ...member.sources()].some(isCalled)
+      : /\bapi\/([[(].*[\])]\/)?crons?\b/.test(file) && isFramework(member),
+  )
   return names.filter((name) => (name === ROUTES ? hasRoutes : member.declares(name)))
 }
 
