@@ -47,7 +47,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const folder = project.short(member.root)
   const where = folder === '.' ? '' : `, in ${folder}`
   warn(`found ${[...plan.found, scheduler].map((each) => each.trim()).join(', ')}${where}`)
-  for (const [name, range] of Object.entries({ ...PEERS, typescript: '^5.2' })) {
+  for (const [name, range] of Object.entries({ ...PEERS, typescript: '^5.2', '@nestjs/schedule': '^4' })) {
     const version = project.version(name) || member.version(name)
     const [first = ''] = range.slice(1).split(' ')
     if (!first.startsWith(version) && version.localeCompare(first, 'en', { numeric: true }) < 0)

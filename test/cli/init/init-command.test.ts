@@ -131,12 +131,14 @@ describe('shedlock-orm init', () => {
   })
 
   it('names a package that is too old', async () => {
-    const old = { typeorm: '^0.2.45', '@nestjs/core': '9.4.3', 'node-cron': '3', typescript: '~4.7.3' }
+    const nest = { '@nestjs/core': '9.4.3', '@nestjs/schedule': '^3.0.4' }
+    const old = { typeorm: '^0.2.45', ...nest, 'node-cron': '3', typescript: '~4.7.3' }
     const { stderr } = await init(project({ 'package.json': packageWith(old) }))
     expect(stderr.match(/[^ ]+ [\d.]+ is too old: .*$/gm)).toEqual([
       '@nestjs/core 9.4.3 is too old: update it to ^10.0.0 || ^11.0.0 || ^12.0.0 (docs/works-with.md)',
       'typeorm 0.2.45 is too old: update it to ^0.3.20 || ^1.0.0 (docs/works-with.md)',
       'typescript 4.7.3 is too old: update it to ^5.2 (docs/works-with.md)',
+      '@nestjs/schedule 3.0.4 is too old: update it to ^4 (docs/works-with.md)',
     ])
   })
 
