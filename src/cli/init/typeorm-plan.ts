@@ -55,7 +55,7 @@ function running({ project, names }: Task): Step {
   const scripts = project.scripts(script).toSorted((one, other) => one.found.length - other.found.length)
   const own = scripts.find((each) => each.command)
   const command = own?.command ? `${own.command}${own.found && ' migration:run'}` : ''
-  const runs = project.sources(/\brunMigrations\(|\bmigrationsRun *:(?! *false)/)
+  const runs = project.sources(/\.runMigrations\(|\bmigrationsRun *:(?! *false)/)
   // The app does not load a file for it alone.
   const isOfApp = runs.some((file) => !/migrat[^/]*$/i.test(file) || EXPORTS.test(project.read(file)))
   const isKnown = scripts.length > 0 || runs.length > 0 || project.workspace?.scripts(script)[0]

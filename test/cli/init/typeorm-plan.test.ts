@@ -293,7 +293,8 @@ describe('shedlock-orm init with TypeORM', () => {
     [
       'nothing',
       {},
-      { 'a.ts': 'new DataSource({ migrationsRun: false })' },
+      // A function of the app's own, for files of SQL.
+      { 'a.ts': 'new DataSource({ migrationsRun: false })\nexport async function runMigrations() {}' },
       /No source and no script .*: check that yours finds this one\. Run them when you deploy/,
     ],
   ])('says what runs the migrations: %s', async (_, scripts, files, says) => {
