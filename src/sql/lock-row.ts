@@ -309,11 +309,11 @@ async function runStep(
   return outcome === 'free' || outcome === undefined ? undefined : { outcome, row }
 }
 
-/** Reads the outcome. The row of a holder has none, but the end of its lease. */
+/** Reads the outcome. The row of a holder has none, but an owner, or the end of its lease, which may be no time. */
 function outcomeIn(row: SqlRow): (typeof OUTCOMES)[number] | undefined {
   if (row[COLUMN.outcome] === null) return undefined
   if (row[COLUMN.outcome] !== undefined) return readWord(row, COLUMN.outcome, OUTCOMES)
-  return readNumber(row, COLUMN.lockUntil) === undefined ? 'free' : 'held'
+  return (readText(row, COLUMN.owner) ?? readNumber(row, COLUMN.lockUntil)) === undefined ? 'free' : 'held'
 }
 
 /** Notes what a statement did that acquires the row if it arrives. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
-import { notConnected } from '../../src/cli/command-error'
+import { hideUrl, notConnected, scrub } from '../../src/cli/command-error'
 import { project, runCli } from './built-cli'
 
 const EXEC = ['exec', 'job', '--lock-at-most-for']
@@ -88,6 +88,11 @@ it('a DataSource of a database that has no dialect is refused', async () => {
       /: A DataSource of type 'mongodb' cannot keep locks – it has no SQL: .*\.\n$/,
     ),
   })
+})
+
+it('a password is hidden before a piece of it, so that what is left of it does not show', () => {
+  hideUrl('postgres://app:pass@w1@127.0.0.1/app')
+  expect(scrub('role app has no password pass@w1')).toBe('role app has no password ***')
 })
 
 /** With characters that should have been escaped: each parser ends the password at another one. */

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from '@jest/globals'
+import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
 import { type DialectName, dialects, tableDefinition } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { availableBackends, describeBackends } from '../backends'
@@ -60,6 +61,7 @@ describeBackends(availableBackends().filter(({ dialect, name }) => dialect in IN
       'a row with %s is listed and reported, and does not break other rows',
       async (_, until, shown) => {
         const provider = typeOrmLockProvider(opened.dataSource)
+        const executor = new LockingTaskExecutor(provider)
         const findings = async () =>
           (await provider.table.check()).filter(({ code }) => code !== 'COLUMN_NULLABLE')
         expect(await findings()).toEqual([])
@@ -69,12 +71,19 @@ describeBackends(availableBackends().filter(({ dialect, name }) => dialect in IN
           opened.dataSource.query(
             `${insert} into shedlock (name, lock_until, locked_at, locked_by) values ('${name}', ${values})`,
           )
-        await bad('bad', `${until}, ${until}, null`)
+        await bad('bad', `${until}, ${until}, 'java'`)
         await provider.table.pause('job', { duration: '1h', reason: 'r' })
 
-        const record = { name: 'bad', paused: false, lockedBy: '', ...shown }
+        const record = { name: 'bad', paused: false, lockedBy: 'java', ...shown }
         expect(await provider.table.list()).toMatchObject([record, { name: 'job' }])
         expect(await provider.table.find('bad')).toMatchObject(record)
+        // Null is neither past nor future, so nothing refuses it, and nothing acquires it.
+        if (shown.held && until !== 'null') {
+          const holder = { lockedBy: 'java', lockUntil: shown.lockUntil }
+          const result = await executor.executeWithLock({ name: 'bad', lockAtMostFor: '1m' }, () => 0)
+          // Not every database tells who it is.
+          expect({ holder, ...result }).toEqual({ executed: false, reason: 'held', holder })
+        }
         expect(await provider.table.resume('bad')).toBe(false)
         expect(await provider.table.overdue({ bad: '1h' })).toHaveLength(1)
         expect(await provider.table.resume('job')).toBe(true)
