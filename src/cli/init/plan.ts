@@ -59,8 +59,9 @@ export function madeBy(type: string): RegExp {
   )
 }
 
-/** What the one file that exports a client calls it. Only for the printed lines. */
-export function clientOf(project: Project, made: RegExp, usual: string): Plan['client'] {
+/** What the one file that exports a client calls it. Only for the printed lines. @param made false if the app's is another one */
+export function clientOf(project: Project, usual: string, made: RegExp | false): Plan['client'] {
+  if (!made) return { name: usual }
   const found = project.sources(made).flatMap((file) => {
     const text = project.read(file)
     const [, name = usual] = made.exec(text) ?? []

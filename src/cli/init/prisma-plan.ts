@@ -70,7 +70,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     ],
     provider: ['prismaLockProvider', 'prisma'],
     // Each of several schemas may have its own.
-    client: clientOf(project, all.length > 1 ? /(?!)/ : madeBy('PrismaClient'), 'prisma'),
+    client: clientOf(project, 'prisma', all.length === 1 && madeBy('PrismaClient')),
     missingDriver: missing.includes(undefined) ? undefined : missing[0],
     variable: first.variable ?? (first.url ? '' : undefined),
     url: first.path === main?.path ? undefined : url,

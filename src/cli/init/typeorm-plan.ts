@@ -44,7 +44,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     ],
     provider: ['typeOrmLockProvider', 'typeorm'],
     // A module of Nest makes one of its own, and does not use that of the command line.
-    client: clientOf(project, project.has('@nestjs/typeorm') ? /(?!)/ : MADE, 'dataSource'),
+    client: clientOf(project, 'dataSource', !project.has('@nestjs/typeorm') && MADE),
     dataSources: dataSourcesOf(project),
   }
 }
