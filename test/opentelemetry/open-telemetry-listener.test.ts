@@ -43,6 +43,7 @@ describe('the OpenTelemetry listener', () => {
   it('measures each event, by the names of ShedLock', async () => {
     const executor = listenedTo()
     // A task may fail with nothing.
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors
     await executor.executeWithLock(job, () => Promise.reject()).catch(() => undefined)
     await everyEvent(executor, world)
     expect(await measured()).toEqual({
