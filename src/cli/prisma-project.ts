@@ -38,9 +38,9 @@ export async function prismaProject(project: Project) {
   // Prisma needs its path, but a package of the workspace may find its own.
   const [passed] = project.scripts(/\bprisma\s(?:[^&|;]*\s)?--config[ =](\S+)/)
   const deeper = project.sources().filter((path) => /\/prisma\.config\.[cm]?[jt]s$/.test(path))
-  // Some call the file of their client so.
-  const [only = '', ...others] = deeper.filter((path) => !project.read(path).includes('new PrismaClient('))
-  const elsewhere = hasConfig ? '' : (passed?.found ?? (others.length === 0 ? only : ''))
+  // Some projects call the file of their client so.
+  const configs = deeper.filter((path) => !project.read(path).includes('new PrismaClient('))
+  const elsewhere = hasConfig ? '' : (passed?.found ?? (configs.length === 1 ? (configs[0] ?? '') : ''))
   const { file, config, variable }: Loaded =
     hasConfig || elsewhere ? await loadConfig(project, elsewhere) : { config: {} }
   const named = config.schema ?? manifest.prisma?.schema
@@ -71,8 +71,8 @@ export async function prismaProject(project: Project) {
   return {
     /** The file in which Prisma is configured, relative to the project's folder. */
     config: file,
-    /** The folders of others, of which it is unknown whether they are used. */
-    configured: elsewhere || hasConfig ? [] : others.concat(only).map((path) => join(root, dirname(path))),
+    /** The folders of several configs, if it is unknown which of them Prisma uses. */
+    configured: elsewhere || hasConfig ? [] : configs.map((path) => join(root, dirname(path))),
     /** The schema that Prisma uses; missing if that is unknown. */
     main,
     /** The option that names it for Prisma; empty where Prisma finds it itself. Only some versions find a folder. */

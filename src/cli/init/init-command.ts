@@ -93,11 +93,16 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
   const found = choices.find((each) => each.length > 0) ?? []
   // Some name one that they do not use, and Prisma 8 needs the package prisma too.
   const is8 = found.some(({ name }) => name === 'prisma-8')
-  const isTypeOrm = project.sources(/['"](@nestjs\/)?typeorm['"]/).length > 0
-  const ofPrisma = [project.sources(/['"]@prisma\//), members.flatMap((each) => each.files('.prisma'))].flat()
-  const isPrisma = !is8 && (!isTypeOrm || ofPrisma.length > 0)
-  const isUsed = { typeorm: isTypeOrm, prisma: isPrisma, 'prisma-8': true }
-  const known = found.filter(({ name }) => found.length === 1 || isUsed[name])
+  const imports = (expression: RegExp): boolean => project.sources(expression).length > 0
+  const isTypeOrm = (): boolean => imports(/['"](@nestjs\/)?typeorm['"]/)
+  const isPrisma = (): boolean =>
+    imports(/['"]@prisma\//) || members.some((each) => each.files('.prisma').length > 0)
+  const isUsed = {
+    typeorm: isTypeOrm,
+    prisma: () => !is8 && (isPrisma() || !isTypeOrm()),
+    'prisma-8': () => true,
+  }
+  const known = found.filter(({ name }) => found.length === 1 || isUsed[name]())
   const [orm, ...others] = wanted === undefined ? known : ORMS.filter(({ name }) => name === wanted)
   if (!orm) {
     const withOrm = members.filter((member) => having((name) => member.declares(name)).length > 0)

@@ -49,8 +49,6 @@ export function literal(options: LockTableOptions & { readonly dialect?: string 
   return Object.keys(options).length === 0 ? '' : inspect(options, { compact: true, breakLength: Infinity })
 }
 
-export const EXPORTS = /^(export|(module\.)?exports)\b/m
-
 /** Finds a client that a file makes when it is loaded, not in a function, and its name if it has one. */
 export function madeBy(type: string): RegExp {
   return new RegExp(

@@ -41,8 +41,8 @@ export async function prismaPlan(task: Task): Promise<Plan> {
   const flagOf = ({ path }: PrismaSchema): string =>
     path === main?.path ? flagOfMain : ` --schema ${project.short(path)}`
   const members = project.members().flatMap((each) => (each.declares('prisma') ? each.root : []))
-  const inside = [...configured, ...members].filter((each) => each.startsWith(`${project.root}/`))
-  const owner = inside.find((each) => first.path.startsWith(`${each}/`))
+  const inside = members.filter((each) => each.startsWith(`${project.root}/`))
+  const owner = [...configured, ...inside].find((each) => first.path.startsWith(`${each}/`))
   // It may configure where its migrations are.
   if (owner !== undefined && flagOf(first) !== '')
     throw wrongUsage(

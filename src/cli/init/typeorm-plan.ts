@@ -4,7 +4,7 @@ import { wrongUsage } from '../command-error'
 import { INITIALIZES } from '../data-source'
 import { nameFlags } from '../output'
 import { isCommonJs, Project } from '../project'
-import { clientOf, EXPORTS, literal, madeBy, type Plan, type Step, type Task } from './plan'
+import { clientOf, literal, madeBy, type Plan, type Step, type Task } from './plan'
 
 /** The files of TypeORM's migrations: `1715028537217-CreateUser.ts`, with an ending that the DataSource may look for. */
 const DATED = /^(\d{13})(([-_]).+?((?:[-.]migration)?\.[cm]?[jt]s))$/i
@@ -170,6 +170,7 @@ function dialectOf(project: Project): string {
 const TYPES = new Map(Object.entries({ pg: 'postgres', mysql2: 'mysql', sqlite3: 'sqlite', mssql: 'mssql' }))
 const TYPE = new RegExp(`(?<=\\btype *: *['"])(${Object.keys(DATABASE_TYPES).join('|')})(?=['"])`, 'g')
 
+const EXPORTS = /^(export|(module\.)?exports)\b/m
 const MADE = madeBy('DataSource')
 
 /** The files that scripts pass to TypeORM's command line, that of migrations first; without any, those that export a DataSource. */
