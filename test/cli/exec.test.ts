@@ -178,6 +178,15 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     })
   })
 
+  it('runs the command and frees its lock though nobody reads what it says', async () => {
+    const { start, isHeld } = await openCli(backend)
+    const { child, up, stop } = start(...LOCK, ...node(UNTIL_STOPPED))
+    child.stderr.destroy()
+    await up
+    expect(await stop()).toEqual([0, null])
+    expect(await isHeld()).toBe(false)
+  })
+
   it.each([
     ['stderr', 76, ['1s', ...FOREVER]],
     ['stderr', 76, ['1s', '--quiet', ...FOREVER]],

@@ -90,6 +90,7 @@ describe('a due time is missed', () => {
   it.each([
     ['when nobody acquired the lock', lock('09:00:00', '09:05:00', '10:02:00'), '10:00:00'],
     ['not during the first minute after it', lock('09:00:00', '09:05:00', '10:00:59'), undefined],
+    ['not while it is held', lock('09:00:00', '10:30:00', '10:02:00'), undefined],
     ['not if it was acquired for it', lock('10:00:00', '10:00:01', '10:59:00'), undefined],
     ['not if it was held then, by a run or a pause', lock('08:00:00', '10:01:00', '10:30:00'), undefined],
     ['to the second if the lock has slots', lock('09:00:00', '09:59:58', '10:02:00'), '10:00:00'],

@@ -77,11 +77,11 @@ describeBackends(availableBackends().filter(({ dialect, name }) => dialect in IN
         const record = { name: 'bad', paused: false, lockedBy: 'java', ...shown }
         expect(await provider.table.list()).toMatchObject([record, { name: 'job' }])
         expect(await provider.table.find('bad')).toMatchObject(record)
-        // Null is neither past nor future, so nothing refuses it, and nothing acquires it.
+        // Null is neither past nor future, so a lock with it is neither refused nor acquired.
         if (shown.held && until !== 'null') {
           const holder = { lockedBy: 'java', lockUntil: shown.lockUntil }
           const result = await executor.executeWithLock({ name: 'bad', lockAtMostFor: '1m' }, () => 0)
-          // Not every database tells who it is.
+          // On PostgreSQL, the statement returns no holder.
           expect({ holder, ...result }).toEqual({ executed: false, reason: 'held', holder })
         }
         expect(await provider.table.resume('bad')).toBe(false)
