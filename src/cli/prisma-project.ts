@@ -117,19 +117,16 @@ function readSchema(path: string) {
   const source = files.find(hasDatasource)
   const [, block = ''] = /^\s*datasource\s+\w+\s*\{([^}]*)\}/m.exec(source?.text ?? '') ?? []
   const schemas = /\bschemas\s*=\s*\[([^\]]*)\]/.exec(block)?.[1] ?? ''
-  const models = files
-    .flatMap(({ text }) => [...text.matchAll(/^\s*model\s+(?!ShedLock\b)(\w+)([^]*?)^\s*\}/gm)])
-    .map(([, name = '', body = '']) => ({ name, table: /@@map\(\D*?"([^"]+)"/.exec(body)?.[1] ?? name }))
   return {
     ...{ path, isFolder },
     /** Each file with its text, without comments. */
     files,
     /** The names of the app's models. */
-    models: models
-      .map(({ name }) => name)
+    models: files
+      .flatMap(({ text }) => [...text.matchAll(/^\s*model\s+(?!ShedLock\b)(\w+)/gm)])
+      .map(([, name]) => name)
       .sort()
       .join(),
-    tables: models.map(({ table }) => table),
     migrations: migrationsBeside(source?.path ?? path, path, isFolder),
     provider: (/\bprovider\s*=\s*"(\w+)"/.exec(block)?.[1] ?? '').replace(/^postgres$/, 'postgresql'),
     /** The schemas of the datasource. Every model then has to name its own. */

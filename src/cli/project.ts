@@ -132,20 +132,11 @@ export class Project {
     return text
   }
 
-  /**
-   * The scripts of package.json whose text or name matches: the text, what the first group matches, and the command that runs it,
-   * unless it is for tests or does something else too, other than a build before it.
-   */
-  scripts(expression: RegExp): readonly { text: string; found: string; command: string | undefined }[] {
-    return Object.entries(this.manifest.scripts ?? {}).flatMap(([name, text]) => {
-      const match = expression.exec(text) ?? expression.exec(name)
-      if (!match) return []
-      const isPlain =
-        !/^(build|start)\b|[&|;]|--(force|accept|watch|no-engine)|\b((pre)?test|e2e|ci|prod\w*|postinstall)\b/.test(
-          `${name} ${text.replace(/^((\w+ ){0,2}(build|clean|tsc)\s*(&&|;)\s*)+/, '')}`,
-        )
-      const command = isPlain ? `${this.manager()} run ${name}` : undefined
-      return [{ text, found: match[1] ?? '', command }]
+  /** The scripts of package.json whose text matches: the text, and what the first group matches. */
+  scripts(expression: RegExp): readonly { text: string; found: string }[] {
+    return Object.values(this.manifest.scripts ?? {}).flatMap((text) => {
+      const match = expression.exec(text)
+      return match ? [{ text, found: match[1] ?? '' }] : []
     })
   }
 

@@ -135,7 +135,7 @@ function check({ project, names }: Task, plan: Plan): Step {
   const text = project.read(dataSource)
   const used = text.match(/(?<=\bprocess\.env(\.|\[['"]))\w+/g) ?? []
   const file = url ? undefined : usualFileWith(project, variable, ...used)
-  const isBuilt = dataSource.endsWith('js') && (text === '' || /['"]\.+\/(dist|build|built)\//.test(text))
+  const isBuilt = dataSource.endsWith('js') && text === ''
   const other = others[0] ? `; if that is not the database of the jobs, with ${others.join(' or ')}` : ''
   const set = !dataSource && variable && !file ? `, with ${variable} set` : ''
   const isSource = /\.[cm]?ts$/.test(dataSource)

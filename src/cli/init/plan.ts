@@ -30,8 +30,8 @@ export interface Plan {
   readonly others?: readonly string[]
   readonly steps: readonly Step[]
   readonly provider: readonly [name: string, entry: string]
-  /** What the app calls its client; the file that exports it, if it is known, and what an import of it names. */
-  readonly client: { readonly name: string; readonly file?: string; readonly imported?: string }
+  /** What the app calls its client, and the file that exports it, if it is known. */
+  readonly client: { readonly name: string; readonly file?: string }
   /** The files that the command line can load to find the database, the likeliest first. */
   readonly dataSources?: readonly string[]
   /** A driver for the command line, which Prisma's own engine is not; absent if the project has one. */
@@ -60,13 +60,11 @@ export function madeBy(type: string): RegExp {
 /** What the one file that exports a client calls it. Only for the printed lines. @param made false if the app's is another one */
 export function clientOf(project: Project, usual: string, made: RegExp | false): Plan['client'] {
   if (!made) return { name: usual }
-  const found = project.sources(made).flatMap((file) => {
-    const text = project.read(file)
-    const [, name = usual] = made.exec(text) ?? []
-    const exports = (as: string): boolean => new RegExp(`^export (${as})`, 'm').test(text)
-    if (exports(`default (new|${name})\\b`)) return [{ name, file, imported: name }]
-    return exports(`const ${name}\\b|\\{[^}]*\\b${name}(,|\\s*\\})`) ? [{ name, file }] : []
-  })
-  const [only, ...others] = found
-  return only && others.length === 0 ? only : { name: usual }
+  const [file, ...others] = project.sources(made).filter((each) => EXPORTS.test(project.read(each)))
+  if (file === undefined || others.length > 0) return { name: usual }
+  const [, name = usual] = made.exec(project.read(file)) ?? []
+  return { name, file }
 }
+
+/** Finds that a file exports something. */
+export const EXPORTS = /^(export|(module\.)?exports)\b/m

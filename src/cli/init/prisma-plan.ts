@@ -103,7 +103,7 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
 }
 
 function migrating({ project, names }: Task, schema: ChosenSchema, flag: string, isOneOfMany: boolean): Step {
-  const { provider, migrations, migrates, files, tables } = schema
+  const { provider, migrations, migrates, files } = schema
   const path = project.short(schema.path)
   const where = isOneOfMany ? `, where you use ${path}` : ''
   // Prisma finds only a folder of this name beside a schema.
@@ -111,30 +111,17 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
     return [`Migrate as you run those in ${project.short(migrations)}, and generate the client.`, '']
   const text = files.map((file) => file.text).join('\n')
   const [, api] = /\bprovider\s*=\s*"([^"]*(?:graphql|trpc|crud|nestjs)[^"]*)"/.exec(text) ?? []
-  const remote = ['@prisma/adapter-libsql', '@prisma/adapter-d1']
-  const isRemote = migrates && provider === 'sqlite' && remote.some((name) => project.has(name))
-  const existing = migrationsIn(project, migrations)
-  const pushed = migrates && tables.find((table) => existing.every(({ text }) => !text.includes(table)))
-  const note =
-    (isRemote ? ' (this reaches neither Turso nor D1: run the SQL there as that of the others)' : '') +
-    (api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`) +
-    (pushed ? ` (no migration has ${pushed}: if you push your models, do that instead)` : '')
+  const note = api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`
   if (!migrates)
     return [
       `There are no migrations of ${path}: create this table as your others${where}, and generate the client${note}. Or let this command write a first migration: name its folder with --migrations. ${/mysql|sqlserver/.test(provider) ? '`prisma db push` may make it ignore the case of names; this' : 'This'} prints the table as SQL:`,
       `npx shedlock-orm sql ${provider}${nameFlags(names)}`,
     ]
-  // That of another schema names its path.
-  const isIts = (text: string): boolean =>
-    text.includes(path) || (!flag.startsWith(' --schema') && !text.includes('--schema'))
-  // A script may pass it on, such as `npm run prisma -- migrate deploy`, or only its name says what it does.
-  const commands = ['migrate deploy', 'generate'].map((does) => {
-    const options = does === 'generate' && text.includes('typedSql') ? ' --sql' : ''
-    const known = new RegExp(`prisma(\\.\\w+)?( --)? ${does}|^prisma:${does.replace(' ', ':')}$`)
-    const own = project.scripts(known).find(({ text: script, command }) => command && isIts(script))
-    return own?.command ?? `npx prisma ${does}${options}${flag}`
-  })
-  return [`Migrate, and generate the client${where}${note}:`, commands.join(' && ')]
+  const withSql = text.includes('typedSql') ? ' --sql' : ''
+  return [
+    `Migrate, and generate the client${where}${note}, as you do when you deploy, or with:`,
+    `npx prisma migrate deploy${flag} && npx prisma generate${withSql}${flag}`,
+  ]
 }
 
 /** What one schema needs. */

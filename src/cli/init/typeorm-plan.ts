@@ -4,7 +4,7 @@ import { wrongUsage } from '../command-error'
 import { INITIALIZES } from '../data-source'
 import { nameFlags } from '../output'
 import { isCommonJs, Project } from '../project'
-import { clientOf, literal, madeBy, type Plan, type Step, type Task } from './plan'
+import { clientOf, EXPORTS, literal, madeBy, type Plan, type Step, type Task } from './plan'
 
 /** The files of TypeORM's migrations: `1715028537217-CreateUser.ts`, with an ending that the DataSource may look for. */
 const DATED = /^(\d{13})(([-_]).+?((?:[-.]migration)?\.[cm]?[jt]s))$/i
@@ -49,24 +49,10 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   }
 }
 
+/** How the project runs its migrations, the user knows best: with a script, after a build, or when the app starts. */
 function running({ project, names }: Task): Step {
-  // That of TypeORM's command line gets its command as an argument.
-  const script = /\bmigrations?:run\b|\btypeorm\S*\s+(-d|--dataSource)[ =]\S+$/
-  const scripts = project.scripts(script).toSorted((one, other) => one.found.length - other.found.length)
-  const own = scripts.find((each) => each.command)
-  const command = own?.command ? `${own.command}${own.found && ' migration:run'}` : ''
-  const runs = project.sources(/\.runMigrations\(|\bmigrationsRun *:(?! *false)/)
-  // The app does not load a file for it alone.
-  const isOfApp = runs.some((file) => !/migrat[^/]*$/i.test(file) || EXPORTS.test(project.read(file)))
-  const isKnown = scripts.length > 0 || runs.length > 0 || project.workspace?.scripts(script)[0]
-  const isBuilt =
-    scripts.some(({ text }) => /\s(dist|build)[/\\]/.test(text)) ||
-    project.sources(/\bmigrations *: *\[[^\]]*\W(dist|build)[/\\]/).length > 0
-  const who = isOfApp
-    ? 'The app runs the migrations when it starts: let it do so before the other instances start, or on one of them'
-    : `${isKnown ? '' : 'No source and no script of package.json was found that runs migrations: check that yours finds this one. '}${isBuilt ? 'Build, and run' : 'Run'} them when you deploy, before the instances start, or on one of them`
-  const what = `${who} (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity(${literal({ ...names, dialect: dialectOf(project) })})${command ? ':' : '.'}`
-  return [what, command]
+  const what = `Run the migration as you run your others, after a build if those are built; before the instances start, or on one of them (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity(${literal({ ...names, dialect: dialectOf(project) })}).`
+  return [what, '']
 }
 
 /**
@@ -170,7 +156,6 @@ function dialectOf(project: Project): string {
 const TYPES = new Map(Object.entries({ pg: 'postgres', mysql2: 'mysql', sqlite3: 'sqlite', mssql: 'mssql' }))
 const TYPE = new RegExp(`(?<=\\btype *: *['"])(${Object.keys(DATABASE_TYPES).join('|')})(?=['"])`, 'g')
 
-const EXPORTS = /^(export|(module\.)?exports)\b/m
 const MADE = madeBy('DataSource')
 
 /** The files that scripts pass to TypeORM's command line, that of migrations first; without any, those that export a DataSource. */

@@ -1,4 +1,3 @@
-import { basename, extname } from 'node:path'
 import type { Project } from '../project'
 import { literal, type Plan, type Step, type Task } from './plan'
 
@@ -104,7 +103,7 @@ function linesOf(task: Task, plan: Plan, module: string, scheduler: Scheduler): 
   const [imported, slot, start] = scheduler
   const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
 import { ${provider} } from 'shedlock-orm/${entry}'
-${importOf(project, plan)}
+${importOf(plan)}
 
 const executor = new LockingTaskExecutor(${callOf(task, plan, plan.client.name)})
 const send = executor.wrap(
@@ -122,11 +121,9 @@ ${start}
     : plain.replace(/^import (\{[^}]*\}) from ('[^']*')/gm, 'const $1 = require($2)')
 }
 
-/** As a file beside that of the client imports it. */
-function importOf(project: Project, { client: { name, file, imported = `{ ${name} }` } }: Plan): string {
-  if (file === undefined || !project.exists(file)) return `// and ${name}, your client`
-  const path = `./${basename(file, extname(file))}${project.manifest.type === 'module' ? '.js' : ''}`
-  return `import ${imported} from '${path}' // beside ${file}, if your app uses it`
+/** Where the client is imported: only the user knows the path from there. */
+function importOf({ client: { name, file } }: Plan): string {
+  return `// and ${name}, your client${file === undefined ? '' : ` (that of ${file}, if your app uses it)`}`
 }
 
 /** @param hasCron whether it has `@Cron`, and not only timers */
@@ -150,7 +147,7 @@ function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usag
 }`
   const code = `${hasCron ? "import { CronTime } from 'cron'\n" : ''}import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { ${name} } from 'shedlock-orm/${entry}'
-${isKnown ? '' : `${importOf(project, plan)}\n`}
+${isKnown ? '' : `${importOf(plan)}\n`}
 // in the imports of each root module whose app has jobs
 ShedLockModule.${isOnly ? `forRoot(${options})` : `forRootAsync(${injected})`}
 

@@ -245,24 +245,6 @@ export default defineConfig({
     )
   })
 
-  it('says which models no migration creates, because the app may push them', async () => {
-    const models = `${USER}\nmodel Post {\n  id Int @id\n  @@map("blog_posts")\n}\n`
-    const first = 'create table "User" ();\nalter table posts rename to "blog_posts";'
-    const stdout = async (migration: string) =>
-      (
-        await init(
-          project({
-            ...{ 'package.json': PRISMA, [USUAL]: SCHEMA + models },
-            'prisma/migrations/1_init/migration.sql': migration,
-          }),
-        )
-      ).stdout
-    expect(await stdout('create table "User" ()')).toContain(
-      'client (no migration has blog_posts: if you push your models, do that instead):',
-    )
-    expect(await stdout(first)).toContain('generate the client:')
-  })
-
   it('leaves out an ORM that no source uses', async () => {
     const packages = packageWith({ typeorm: '1.1.1', '@prisma/client': '7.10.0' })
     const found = async (files: Texts) =>
@@ -278,7 +260,7 @@ export default defineConfig({
     const files = { ...ON_POSTGRES, ...seed, 'package.json': PRISMA }
     const db = 'export const db = globalThis.db ?? new PrismaClient()'
     const { stdout } = await init(project({ ...files, 'src/db.ts': db }))
-    expect(stdout).toContain("import { db } from './db' // beside src/db.ts, if your app uses it\n")
+    expect(stdout).toContain('// and db, your client (that of src/db.ts, if your app uses it)\n')
     expect(stdout).toContain('prismaLockProvider(db)')
     const two: Texts[] = [{ 'src/b.ts': db }, { 'b/b.prisma': SCHEMA }]
     for (const more of two)
@@ -291,20 +273,6 @@ export default defineConfig({
     const squashed = { 'prisma/migrations/0_init/migration.sql': `create table users ();\n${SQL}` }
     const folder = project({ 'package.json': PRISMA, [USUAL]: `${SCHEMA}${USER}\n${MODEL}`, ...squashed })
     expect(await init(folder)).toMatchObject({ status: 0, names: [] })
-  })
-
-  it('says that migrations do not reach the databases of some adapters', async () => {
-    const packages = packageWith({ '@prisma/client': '6', '@prisma/adapter-libsql': '6' })
-    const says = /Migrate, .*reaches neither Turso nor D1/
-    for (const [manifest, files, isTold] of [
-      [packages, ON_SQLITE, true],
-      [PRISMA, ON_SQLITE, false],
-      [packages, ON_POSTGRES, false],
-    ] as const)
-      expect(says.test((await init(project({ 'package.json': manifest, ...files }))).stdout)).toBe(isTold)
-    // Those that are pushed may have another database than the adapter.
-    const pushed = project({ 'package.json': packages, [USUAL]: SCHEMA + USER })
-    expect((await init(pushed)).stdout).not.toContain('reaches neither')
   })
 
   it.each<[string, Texts]>([
@@ -397,31 +365,11 @@ export default defineConfig({
     expect(stdout).toContain(`npx prisma migrate deploy${flag} && npx prisma generate${flag}\n`)
   })
 
-  it('prints the scripts of the app, but neither those for tests nor those that do more', async () => {
-    const scripts = {
-      'test:migrate': 'prisma migrate deploy',
-      pretest: 'prisma generate',
-      start: 'prisma migrate deploy && node main.js',
-      other: 'prisma migrate deploy --schema other.prisma',
-      postinstall: 'prisma generate',
-      migrate: 'dotenv -e ../.env -- prisma migrate deploy',
-      watch: 'prisma generate --watch',
-      generate: 'bash ../prisma.sh generate',
-    }
-    const manifest = packageWith({ '@prisma/client': '7.10.0' }, { scripts })
-    const { stdout } = await init(project({ 'package.json': manifest, [USUAL]: SCHEMA, [LOCK_FILE]: LOCK }))
-    expect(stdout).toContain('client:\n\n   npm run migrate && npm run generate\n')
-    // With a URL that only the script knows.
-    for (const script of ['npm run prisma -- migrate deploy', './deploy.sh']) {
-      const scripts = { prepare: 'npm run prisma:generate', 'prisma:migrate:deploy': script }
-      const through = packageWith({ '@prisma/client': '6' }, { scripts })
-      const files = { 'package.json': through, [USUAL]: SCHEMA, [LOCK_FILE]: LOCK }
-      expect((await init(project(files))).stdout).toContain(
-        'npm run prisma:migrate:deploy && npx prisma generate\n',
-      )
-    }
+  it('prints the commands as Bun runs them', async () => {
     const bun = project({ 'package.json': PRISMA, [USUAL]: SCHEMA, [LOCK_FILE]: LOCK, 'bun.lock': '' })
-    expect((await init(bun)).stdout).toContain('bunx prisma migrate deploy && bunx prisma generate\n')
+    expect((await init(bun)).stdout).toContain(
+      '. Migrate, and generate the client, as you do when you deploy, or with:\n\n   bunx prisma migrate deploy && bunx prisma generate\n',
+    )
   })
 
   it('numbers the migration as the others', async () => {
