@@ -6,11 +6,11 @@ import type { Project } from './project'
 /** The files in which a project's variables usually are, as Node.js, Prisma and frameworks look for them. */
 const USUAL = ['.env', '.env.local', '.env.development', 'prisma/.env']
 
-/** The first usual file of the project that sets one of these variables, other than to nothing. */
+/** The first usual file of the project that sets one of these variables, other than to nothing or to what has to be expanded. */
 export function usualFileWith(project: Project, ...names: readonly string[]): string | undefined {
   return USUAL.find((file) => {
     const values = parseEnv(project.read(file))
-    return names.some((name) => (values[name] ?? '') !== '')
+    return names.some((name) => /^[^$]+$/.test(values[name] ?? ''))
   })
 }
 

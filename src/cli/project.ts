@@ -71,7 +71,7 @@ export class Project {
 
   /** The installed version of a package, or the one that package.json asks for; empty if neither is known. */
   version(name: string): string {
-    const { version } = this.#installed(name) ?? {}
+    const { version } = this.installed(name) ?? {}
     return (
       version ?? /\d+(\.\d+)*/.exec(this.declared[name] ?? this.workspace?.declared[name] ?? '')?.[0] ?? ''
     )
@@ -79,7 +79,7 @@ export class Project {
 
   /** What an installed package needs of another one, such as `@4.3.3`; empty if it is not known. */
   versionFor(name: string, dependency: string): string {
-    const wanted = this.#installed(name)?.dependencies?.[dependency]
+    const wanted = this.installed(name)?.dependencies?.[dependency]
     return wanted === undefined ? '' : `@${wanted}`
   }
 
@@ -197,7 +197,8 @@ export class Project {
     }
   }
 
-  #installed(name: string): Manifest | undefined {
+  /** The package.json of a package that is installed where the project finds it. */
+  installed(name: string): Manifest | undefined {
     return withParents(this.root)
       .map((folder) => manifestIn(join(folder, 'node_modules', name)))
       .find(Boolean)

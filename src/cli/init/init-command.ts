@@ -48,10 +48,10 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const where = folder === '.' ? '' : `, in ${folder}`
   warn(`found ${[...plan.found, scheduler].map((each) => each.trim()).join(', ')}${where}`)
   for (const [name, range] of Object.entries({ ...PEERS, typescript: '^5.2', '@nestjs/schedule': '^4' })) {
-    const version = project.version(name) || member.version(name)
+    const { version } = project.installed(name) ?? member.installed(name) ?? {}
     const [first = ''] = range.slice(1).split(' ')
-    if (!first.startsWith(version) && version.localeCompare(first, 'en', { numeric: true }) < 0)
-      warn(`${name} ${version} is too old: update it to ${range} (docs/works-with.md)`)
+    if (version !== undefined && version.localeCompare(first, 'en', { numeric: true }) < 0)
+      warn(`${name} ${version} is too old: update it to ${range} (docs/works-with.md), and run this again`)
   }
   if (project.manager() !== 'npm' && project.exists('package-lock.json'))
     warn('there is a package-lock.json, too: if your deployments use npm, install with it')
@@ -116,7 +116,7 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
   }
   if (others.length > 0)
     throw wrongUsage(
-      `This project has ${known.map(({ name }) => name).join(' and ')} – name one: shedlock-orm init ${orm.name}`,
+      `This project has ${known.map(({ name }) => name).join(' and ')} – name one: shedlock-orm init ${known.map(({ name }) => name).join('|')}`,
     )
   return orm
 }

@@ -49,22 +49,17 @@ export function literal(options: LockTableOptions & { readonly dialect?: string 
   return Object.keys(options).length === 0 ? '' : inspect(options, { compact: true, breakLength: Infinity })
 }
 
-/** Finds a client that a file makes when it is loaded, not in a function, and its name if it has one. */
-export function madeBy(type: string): RegExp {
-  return new RegExp(
-    `^(?=\\w)(?!.*(?:=>|\\bfunction\\b))(?:.*\\bconst (\\w+)\\b)?.*\\bnew (?:\\w+\\.)?${type}\\(`,
+/** The files that export a client which they make when they are loaded, not in a function, and what they call it. */
+export function clientsOf(project: Project, type: string, usual: string) {
+  const made = new RegExp(
+    `^(?=\\w)(?!.*(?:=>|\\bfunction\\b))(?:.*\\b(?:const |exports\\.)(\\w+)\\b)?.*\\bnew (?:\\w+\\.)?${type}\\(`,
     'm',
   )
+  return project.sources(made).flatMap((file) => {
+    const text = project.read(file)
+    const [, name = usual] = made.exec(text) ?? []
+    const listed = `(?:export|(?:module\\.)?exports)\\b(?:.*|[^{\\n]*\\{[^}]*)\\b${name}\\b`
+    const isExported = new RegExp(`^(?:export default new|module\\.exports = new|${listed})`, 'm').test(text)
+    return isExported ? [{ name, file }] : []
+  })
 }
-
-/** What the one file that exports a client calls it. Only for the printed lines. @param made false if the app's is another one */
-export function clientOf(project: Project, usual: string, made: RegExp | false): Plan['client'] {
-  if (!made) return { name: usual }
-  const [file, ...others] = project.sources(made).filter((each) => EXPORTS.test(project.read(each)))
-  if (file === undefined || others.length > 0) return { name: usual }
-  const [, name = usual] = made.exec(project.read(file)) ?? []
-  return { name, file }
-}
-
-/** Finds that a file exports something. */
-export const EXPORTS = /^(export|(module\.)?exports)\b/m

@@ -7,7 +7,7 @@ import { nameFlags } from '../output'
 import { createsTable, hasModel, migrationsIn, prismaProject, type PrismaSchema } from '../prisma-project'
 import type { Project } from '../project'
 import { missingDriver } from '../url-connection'
-import { clientOf, madeBy, type Plan, type Step, type Task, type Write } from './plan'
+import { clientsOf, type Plan, type Step, type Task, type Write } from './plan'
 
 /** A schema that gets the table. */
 type ChosenSchema = PrismaSchema & { readonly migrates: boolean }
@@ -16,8 +16,9 @@ export async function prismaPlan(task: Task): Promise<Plan> {
   const { project, names, wanted } = task
   const { main, schemas: all, flag: flagOfMain, configured } = await prismaProject(project)
   const named = wanted.map((each) => resolve(project.root, each))
+  // Also those below a folder.
   const isWanted = ({ path, migrations }: PrismaSchema): boolean =>
-    named.includes(path) || named.includes(migrations)
+    named.some((each) => [path, migrations].some((one) => `${one}/`.startsWith(`${each}/`)))
   // The same models for other databases need the table too, and so do copies. A template has no provider.
   const isVariant = ({ models, provider }: PrismaSchema): boolean =>
     models === main?.models && models !== '' && provider !== ''
@@ -31,7 +32,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     models === '' && (variable ?? url) !== undefined && project.scripts(/\bprisma db pull\b/).length === 0
   const migrates = (schema: PrismaSchema): boolean =>
     isPrismas(schema) || named.includes(schema.migrations) || isFresh(schema)
-  const firstWith = ({ migrations }: PrismaSchema) => schemas.find((each) => each.migrations === migrations)
+  const firstWith = ({ migrations }: PrismaSchema) => all.find((each) => each.migrations === migrations)
   const chosen = schemas.map((each) => ({ ...each, migrates: firstWith(each) === each && migrates(each) }))
   const [first] = chosen
   if (!first) throw wrongUsage(whyNone(project, all, wanted))
@@ -55,6 +56,10 @@ export async function prismaPlan(task: Task): Promise<Plan> {
   const migrated = chosen.filter((schema) => schema.migrates || !isCovered(schema))
   const url = urlOf(project, first)
   const hidesSettings = first.provider === 'mysql' && project.has('@prisma/adapter-mariadb')
+  const clients = clientsOf(project, 'PrismaClient', 'prisma')
+  // Each of several schemas may have its own.
+  const [client = { name: 'prisma' }]: readonly Plan['client'][] =
+    all.length === 1 && clients.length === 1 ? clients : []
   const missing = chosen.map(({ provider }) => missingDriver(project, provider))
   return {
     found: [
@@ -69,8 +74,7 @@ export async function prismaPlan(task: Task): Promise<Plan> {
       ...(hidesSettings ? [[OWN_ADAPTER, ''] as const] : []),
     ],
     provider: ['prismaLockProvider', 'prisma'],
-    // Each of several schemas may have its own.
-    client: clientOf(project, 'prisma', all.length === 1 && madeBy('PrismaClient')),
+    client,
     missingDriver: missing.includes(undefined) ? undefined : missing[0],
     variable: first.variable ?? (first.url ? '' : undefined),
     url: first.path === main?.path ? undefined : url,
@@ -94,7 +98,7 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
   if (wanted.length > 0)
     return `No Prisma schema has its migrations in ${wanted.join(', ')} – there is ${shown}.`
   if (all.length > 0)
-    return `There are several Prisma schemas with different models: ${shown} – name those that need the table with --migrations.`
+    return `There are several Prisma schemas with different models: ${shown} – name those that need the table with --migrations, which may be repeated.`
   const files = project.filesOfWorkspace('.prisma')
   const elsewhere = files.filter((file) => /^\s*datasource\s/m.test(project.read(file)))
   return elsewhere.length === 0

@@ -4,7 +4,7 @@ import { wrongUsage } from '../command-error'
 import { INITIALIZES } from '../data-source'
 import { nameFlags } from '../output'
 import { isCommonJs, Project } from '../project'
-import { clientOf, EXPORTS, literal, madeBy, type Plan, type Step, type Task } from './plan'
+import { clientsOf, literal, type Plan, type Step, type Task } from './plan'
 
 /** The files of TypeORM's migrations: `1715028537217-CreateUser.ts`, with an ending that the DataSource may look for. */
 const DATED = /^(\d{13})(([-_]).+?((?:[-.]migration)?\.[cm]?[jt]s))$/i
@@ -34,6 +34,11 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   const dates = sources.map((file) => Number(DATED.exec(basename(file))?.[1] ?? 0) + 1)
   const date = Math.max(Date.now(), ...dates)
   const written = await Promise.all(missing.map((folder, index) => migrationIn(task, folder, date + index)))
+  const made = clientsOf(project, 'DataSource', 'dataSource')
+  const exporting = made.map(({ file }) => file)
+  // A module of Nest makes one of its own, and does not use that of the command line.
+  const isKnown = made.length === 1 && !project.has('@nestjs/typeorm')
+  const [client = { name: 'dataSource' }]: readonly Plan['client'][] = isKnown ? made : []
   return {
     found: [`TypeORM ${project.version('typeorm')}`],
     writes: written.map(({ write }) => write),
@@ -43,9 +48,8 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
       ...(written.length + present.length > 0 ? [running(task)] : []),
     ],
     provider: ['typeOrmLockProvider', 'typeorm'],
-    // A module of Nest makes one of its own, and does not use that of the command line.
-    client: clientOf(project, 'dataSource', !project.has('@nestjs/typeorm') && MADE),
-    dataSources: dataSourcesOf(project),
+    client,
+    dataSources: dataSourcesOf(project, exporting),
   }
 }
 
@@ -156,16 +160,14 @@ function dialectOf(project: Project): string {
 const TYPES = new Map(Object.entries({ pg: 'postgres', mysql2: 'mysql', sqlite3: 'sqlite', mssql: 'mssql' }))
 const TYPE = new RegExp(`(?<=\\btype *: *['"])(${Object.keys(DATABASE_TYPES).join('|')})(?=['"])`, 'g')
 
-const MADE = madeBy('DataSource')
-
 /** The files that scripts pass to TypeORM's command line, that of migrations first; without any, those that export a DataSource. */
-function dataSourcesOf(project: Project): readonly string[] {
+function dataSourcesOf(project: Project, exporting: readonly string[]): readonly string[] {
   const scripts = project.scripts(/\btypeorm\b.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b/)
   const runs = scripts.filter(({ text }) => text.includes(':run'))
   const named = [...runs, ...scripts].map(({ found }) => project.short(join(project.root, found)))
-  const made = project.sources(MADE).filter((file) => EXPORTS.test(project.read(file)))
   const usual = [/migrat[^/]*$/i, /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i, /./]
-  const files = named.length > 0 ? named : usual.flatMap((each) => made.filter((file) => each.test(file)))
+  const files =
+    named.length > 0 ? named : usual.flatMap((each) => exporting.filter((file) => each.test(file)))
   const sourceOf = (file: string): string =>
     project.exists(file) ? file : file.replace(/^(dist|build)\/(src\/)?(.*)\.js$/, 'src/$3.ts')
   // None that the command line refuses, or that starts the app.

@@ -46,7 +46,7 @@ export function schedulersOf(member: Project): readonly (keyof typeof KNOWN)[] {
   const hasRoutes = ['vercel.json', ...member.sources()].some((file) =>
     /^vercel\.\w+$/.test(file)
       ? /\bcrons\b/.test(member.read(file))
-      : /\bapi\/([[(].*[\])]\/)?crons?\b/.test(file) && isFramework(member),
+      : /^(src\/)?(app|pages|server)\/(.*\/)?api\/([[(].*[\])]\/)?crons?\b/.test(file) && isFramework(member),
   )
   return names.filter((name) => (name === ROUTES ? hasRoutes : member.declares(name)))
 }
@@ -85,6 +85,7 @@ export function usage(task: Task, plan: Plan): Usage {
   const apps = name === undefined ? project.members() : [project]
   const pages = [
     ...(isPrinted && !isUnused ? [] : [typeof known === 'string' ? known : DOCS]),
+    ...(name === undefined ? ['docs/guides/recipes.md#queues'] : []),
     ...(apps.some(isFramework) ? [APPS] : []),
     ...(project.has('@nestjs/core') ? [SCHEDULERS[NEST]] : []),
   ].join(', ')

@@ -45,11 +45,11 @@ describe('shedlock-orm init', () => {
       'web/package.json': '{"dependencies":{"next":"16"}}',
     })
     const says =
-      'is to run (see docs/schedulers.md#slots, docs/guides/recipes.md#nextjs-nuxt-monorepos in the repository); if it is in another package, install shedlock-orm there;'
+      'is to run (see docs/schedulers.md#slots, docs/guides/recipes.md#queues, docs/guides/recipes.md#nextjs-nuxt-monorepos in the repository); if it is in another package, install shedlock-orm there;'
     expect((await init(join(folder, 'db'))).stdout).toContain(says)
     const alone = project({ 'package.json': packageWith({ '@prisma/client': '7' }), [USUAL]: SCHEMA })
     expect((await init(alone)).stdout).toContain(
-      'is to run (see docs/schedulers.md#slots in the repository); let each',
+      'is to run (see docs/schedulers.md#slots, docs/guides/recipes.md#queues in the repository); let each',
     )
   })
 
@@ -131,14 +131,21 @@ describe('shedlock-orm init', () => {
   })
 
   it('names a package that is too old', async () => {
-    const nest = { '@nestjs/core': '9.4.3', '@nestjs/schedule': '^3.0.4' }
-    const old = { typeorm: '^0.2.45', ...nest, 'node-cron': '3', typescript: '~4.7.3' }
-    const { stderr } = await init(project({ 'package.json': packageWith(old) }))
-    expect(stderr.match(/[^ ]+ [\d.]+ is too old: .*$/gm)).toEqual([
-      '@nestjs/core 9.4.3 is too old: update it to ^10.0.0 || ^11.0.0 || ^12.0.0 (docs/works-with.md)',
-      'typeorm 0.2.45 is too old: update it to ^0.3.20 || ^1.0.0 (docs/works-with.md)',
-      'typescript 4.7.3 is too old: update it to ^5.2 (docs/works-with.md)',
-      '@nestjs/schedule 3.0.4 is too old: update it to ^4 (docs/works-with.md)',
+    const nest = { '@nestjs/core': '9.4.3', '@nestjs/schedule': '3.0.4' }
+    const old = { typeorm: '0.2.45', ...nest, 'node-cron': '4.0.0', typescript: '4.7.3' }
+    const installed = Object.entries(old).map(([name, version]) => [
+      `node_modules/${name}/package.json`,
+      JSON.stringify({ version }),
+    ])
+    // A range alone does not say which version it is.
+    const files = { 'package.json': packageWith({ ...old, croner: '^8.0.0' }) }
+    const { stderr } = await init(project({ ...files, ...Object.fromEntries(installed) }))
+    const found = stderr.match(/[^ ]+ [\d.]+ is too old: .*$/gm)
+    expect(found?.map((each) => each.replace(' (docs/works-with.md), and run this again', ''))).toEqual([
+      '@nestjs/core 9.4.3 is too old: update it to ^10.0.0 || ^11.0.0 || ^12.0.0',
+      'typeorm 0.2.45 is too old: update it to ^0.3.20 || ^1.0.0',
+      'typescript 4.7.3 is too old: update it to ^5.2',
+      '@nestjs/schedule 3.0.4 is too old: update it to ^4',
     ])
   })
 

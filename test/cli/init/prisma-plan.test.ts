@@ -173,16 +173,18 @@ export default defineConfig({
 
   it('writes the schema of the migrations that are named', async () => {
     const folder = project({ 'package.json': PRISMA, ...ON_SQLITE, ...ON_POSTGRES })
-    const { added, stdout } = await init(folder, '--migrations', './prisma-sqlite/migrations/')
-    expect(added).toEqual(ADDED_ON_SQLITE)
+    const { added, stdout } = await init(folder, '--migrations', './prisma-sqlite/migrations/', '--dry-run')
+    expect(added).toEqual({})
+    // Or in a folder.
+    expect((await init(folder, '--migrations', 'prisma-sqlite')).added).toEqual(ADDED_ON_SQLITE)
     expect(stdout).toContain(' --schema prisma-sqlite/schema.prisma')
   })
 
-  it('adds the model to the one schema that is named, where several share a folder', async () => {
-    const files = {
-      'prisma/one.prisma': SCHEMA + USER,
-      'prisma/two.prisma': SCHEMA + USER.replace('User', 'Post'),
-    }
+  it.each<[string, Texts]>([
+    ['', { 'prisma/one.prisma': SCHEMA + USER }],
+    [' that has the migrations of another', ON_POSTGRES],
+  ])('adds the model to the one schema that is named, where several share a folder%s', async (_, one) => {
+    const files = { ...one, 'prisma/two.prisma': SCHEMA + USER.replace('User', 'Post') }
     const folder = project({ 'package.json': PRISMA, ...files })
     const { added, stdout } = await init(folder, '--migrations', 'prisma/two.prisma')
     expect(added).toEqual({ 'prisma/two.prisma': `\n${MODEL}` })
@@ -339,12 +341,14 @@ export default defineConfig({
   })
 
   it.each([
-    ['.env', '--env .env'],
-    ['prisma/.env', '--env prisma/.env'],
-  ])('names the file of the variable that the schema names: %s', async (file, option) => {
-    const files = { [file]: 'POSTGRES_URL=postgres://localhost/app\n', [USUAL]: SCHEMA }
+    ['.env', 'localhost', ' --env .env'],
+    ['prisma/.env', 'localhost', ' --env prisma/.env'],
+    // Only some programs expand it.
+    ['.env', '$HOST', ''],
+  ])('names the file of the variable that the schema names: %s, with %s', async (file, host, option) => {
+    const files = { [file]: `POSTGRES_URL=postgres://${host}/app\n`, [USUAL]: SCHEMA }
     const { stdout } = await init(project({ 'package.json': PRISMA, ...files }))
-    expect(stdout).toContain(`npx shedlock-orm doctor ${option}\n`)
+    expect(stdout).toContain(`npx shedlock-orm doctor${option}\n`)
   })
 
   it.each<[string, object]>([
@@ -425,7 +429,7 @@ export default defineConfig({
         'b.ts': "import { PrismaClient } from '@prisma/client'",
       },
       [],
-      /has typeorm and prisma – name one: shedlock-orm init typeorm/,
+      /has typeorm and prisma – name one: shedlock-orm init typeorm\|prisma\n/,
     ],
     [
       'with several schemas, of which none is named',
@@ -434,7 +438,7 @@ export default defineConfig({
         'c/c.prisma': SCHEMA.replace('postgresql', 'mongodb'),
       },
       [],
-      /several .* with different models: a\/a\.prisma \(a\/migrations\), b\/b\.prisma \(b\/migrations\) – name/,
+      /several .* with different models: a\/a\.prisma \(a\/migrations\), b\/b\.prisma \(b\/migrations\) – name .*repeated/,
     ],
     [
       'whose schema has one of several configs',

@@ -314,11 +314,13 @@ describe('shedlock-orm init with TypeORM', () => {
   it.each([
     ['export default new DataSource({})', true, 'dataSource'],
     ['const db = new DataSource({})\nexport default db;', true, 'db'],
-    ['const db = new orm.DataSource({})\nmodule.exports = { options, db }', true, 'db'],
+    ['const db = new orm.DataSource({})\nmodule.exports = {\n  options,\n  db,\n}', true, 'db'],
+    ['module.exports = new DataSource({})', true, 'dataSource'],
+    ['exports.db = new orm.DataSource({})', true, 'db'],
     // Many write no semicolons.
     ['export const entities = []\nexport const db = new DataSource({})', true, 'db'],
     // Nothing to import.
-    ['const db = new DataSource({})\ndb.query()', false, 'dataSource'],
+    ['const db = new DataSource({})\nexport const other = 1', false, 'dataSource'],
     ['export const connect = async () => {\n  db = new DataSource({})\n}', false, 'dataSource'],
     ['export const make = () => new DataSource({})', false, 'dataSource'],
   ])('prints the name that the file has for its DataSource: %s', async (text, isMade, name) => {

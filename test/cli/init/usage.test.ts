@@ -109,6 +109,9 @@ describe('the lines that shedlock-orm init prints', () => {
       expect(code).toMatch(/^new LockingTaskExecutor\(prismaLockProvider\(prisma\)\)$/m)
     }
     expect(await printed(withExpress, route)).toContain("from 'croner'")
+    // That of another package.
+    const inPackage = { 'apps/web/app/api/cron/route.ts': '', [USUAL]: SCHEMA }
+    expect(await printed(dependencies, inPackage)).toContain("from 'croner'")
     expect(await printed(withExpress, inCode)).toContain(
       '(jobs that the server itself starts: docs/schedulers.md#slots), with',
     )
