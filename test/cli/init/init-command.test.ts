@@ -133,13 +133,15 @@ describe('shedlock-orm init', () => {
   it('names a package that is too old', async () => {
     const nest = { '@nestjs/core': '9.4.3', '@nestjs/schedule': '3.0.4' }
     const old = { typeorm: '0.2.45', ...nest, 'node-cron': '4.0.0', typescript: '4.7.3' }
-    const installed = Object.entries(old).map(([name, version]) => [
-      `node_modules/${name}/package.json`,
-      JSON.stringify({ version }),
-    ])
+    const installed: Texts = Object.fromEntries(
+      Object.entries(old).map(([name, version]) => [
+        `node_modules/${name}/package.json`,
+        `{"version":"${version}"}`,
+      ]),
+    )
     // A range alone does not say which version it is.
     const files = { 'package.json': packageWith({ ...old, croner: '^8.0.0' }) }
-    const { stderr } = await init(project({ ...files, ...Object.fromEntries(installed) }))
+    const { stderr } = await init(project({ ...files, ...installed }))
     const found = stderr.match(/[^ ]+ [\d.]+ is too old: .*$/gm)
     expect(found?.map((each) => each.replace(' (docs/works-with.md), and run this again', ''))).toEqual([
       '@nestjs/core 9.4.3 is too old: update it to ^10.0.0 || ^11.0.0 || ^12.0.0',
