@@ -29,8 +29,11 @@ export async function loadFile(file: string): Promise<object> {
     const isUnknown = (error as { code?: unknown }).code === 'ERR_UNKNOWN_FILE_EXTENSION'
     const needsOne = /\.[cm]?ts$/.test(path) && !OTHER_COMPILERS.test(options) && compilers.length === 0
     const [install = ''] = usualCompilers(path)
-    const advice = isUnknown || needsOne ? ` – install ${install}, or set NODE_OPTIONS="--import tsx"` : ''
-    throw wrongUsage(`${path} cannot be loaded: ${oneLine(error)}${advice}`)
+    const advice =
+      isUnknown || needsOne
+        ? `install ${install}, or set NODE_OPTIONS="--import tsx"`
+        : 'if the scripts of the app build, set variables or load modules before they use it, do so too, such as with NODE_OPTIONS="--require MODULE"'
+    throw wrongUsage(`${path} cannot be loaded: ${oneLine(error)} – ${advice}`)
   }
 }
 

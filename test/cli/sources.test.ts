@@ -159,7 +159,7 @@ it.each<[string, Refused, RegExp]>([
   [
     'a DataSource that throws',
     { files: { 'data-source.js': "throw new Error('no way')" }, args: ['-d', 'data-source.js'] },
-    /cannot be loaded: no way\n$/,
+    /cannot be loaded: no way – if the scripts of the app .*\n$/,
   ],
   [
     'a file of two DataSources',
@@ -174,7 +174,7 @@ it.each<[string, Refused, RegExp]>([
   [
     'a DataSource in TypeScript whose loader failed',
     { files: { 'data-source.ts': ENUM, 'ts-node.cjs': loader(NOT_COMPILED) }, args: DATA_SOURCE },
-    /cannot be loaded: Unable to compile TypeScript: data-source\.ts\(1,1\)\n$/,
+    /cannot be loaded: Unable to compile TypeScript: data-source\.ts\(1,1\) – if/,
   ],
   [
     'a DataSource in TypeScript whose loader throws what is not an error',

@@ -131,11 +131,9 @@ function perform({ file, text, appends }: Write, isDry = false): void {
 function check({ project, names }: Task, plan: Plan): Step {
   const { missingDriver, url, otherUrls = [], variable = 'DATABASE_URL' } = plan
   const [dataSource = '', ...more] = plan.dataSources ?? []
-  const others = [...more, ...otherUrls.map((each) => `--url ${each}`)]
-  const text = project.read(dataSource)
-  const used = text.match(/(?<=\bprocess\.env(\.|\[['"]))\w+/g) ?? []
+  const others = [...more.filter((each) => project.exists(each)), ...otherUrls.map((each) => `--url ${each}`)]
+  const used = project.read(dataSource).match(/(?<=\bprocess\.env(\.|\[['"]))\w+/g) ?? []
   const file = url ? undefined : usualFileWith(project, variable, ...used)
-  const isBuilt = dataSource.endsWith('js') && text === ''
   const other = others[0] ? `; if that is not the database of the jobs, with ${others.join(' or ')}` : ''
   const set = !dataSource && variable && !file ? `, with ${variable} set` : ''
   const isSource = /\.[cm]?ts$/.test(dataSource)
@@ -146,7 +144,7 @@ function check({ project, names }: Task, plan: Plan): Step {
   const install = missing === undefined ? '' : project.adds('-D', missing)
   const options = `${dataSource && ` -d ${dataSource}`}${url ? ` --url ${url}` : ''}${file ? ` --env ${file}` : ''}${nameFlags(names)}`
   return [
-    `Check the table and the connection${set}${isBuilt ? ', after a build' : ''}${other} (docs/cli.md#connection):`,
+    `Check the table and the connection${set}${dataSource.endsWith('js') ? ', after a build if it needs one' : ''}${other} (docs/cli.md#connection):`,
     `${install && `${install}\n`}npx${bun} shedlock-orm doctor${options}`,
   ]
 }

@@ -162,7 +162,7 @@ const TYPE = new RegExp(`(?<=\\btype *: *['"])(${Object.keys(DATABASE_TYPES).joi
 
 /** The files that scripts pass to TypeORM's command line, that of migrations first; without any, those that export a DataSource. */
 function dataSourcesOf(project: Project, exporting: readonly string[]): readonly string[] {
-  const scripts = project.scripts(/\btypeorm\b.*\s(?:-d|--dataSource)[ =](\S+\.[cm]?[jt]s)\b/)
+  const scripts = project.scripts(/\btypeorm\b.*\s(?:-d|--dataSource)[ =]['"]?([^\s'"]+\.[cm]?[jt]s)\b/)
   const runs = scripts.filter(({ text }) => text.includes(':run'))
   const named = [...runs, ...scripts].map(({ found }) => project.short(join(project.root, found)))
   const usual = [/migrat[^/]*$/i, /(data-?source|ormconfig|\btypeorm([.-]config)?)\.\w+$/i, /./]

@@ -62,7 +62,7 @@ export function usage(task: Task, plan: Plan): Usage {
   const [name, ...others] = new Set([...used, ...named])
   const version = name === undefined ? '' : project.version(name)
   const isUnused = name !== undefined && used.length === 0 && project.sources().length > 0
-  const all = [name ?? 'no scheduler that it knows', ...others]
+  const all = [name ?? 'no scheduler in package.json that it knows', ...others]
   const found =
     all.map((each) => `${each} ${project.version(each)}`.trim()).join(' and ') +
     (isUnused ? ', which no source imports' : '') +

@@ -374,11 +374,12 @@ describe('shedlock-orm init with TypeORM', () => {
     [['typeorm -d not-in-git.ts'], 'connection', ' -d not-in-git.ts'],
     [
       [
-        'typeorm migration:generate -d b.ts',
+        'typeorm migration:generate -d "b.ts"',
         'typeorm migration:run -d dist/a.js',
         'typeorm migration:run -d dist/src/start.js',
+        'typeorm query -d only-in-an-image.js',
       ],
-      'connection, after a build; if that is not the database of the jobs, with b.ts',
+      'connection, after a build if it needs one; if that is not the database of the jobs, with b.ts',
       ' -d dist/a.js',
     ],
     // Neither with a file that connects, nor with that of the app, which it would start, nor with a logger.
@@ -389,7 +390,7 @@ describe('shedlock-orm init with TypeORM', () => {
     ],
     [
       [],
-      'connection; if that is not the database of the jobs, with ormconfig.js or a.ts',
+      'connection, after a build if it needs one; if that is not the database of the jobs, with ormconfig.js or a.ts',
       ' -d db-migration.config.js',
     ],
   ])(
@@ -405,6 +406,7 @@ describe('shedlock-orm init with TypeORM', () => {
           { typeorm: '1.1.1', 'ts-node': '10' },
           { scripts: Object.fromEntries(lines.entries()) },
         ),
+        'b.ts': '',
         'db/connection.ts': '',
         'src/start.ts': 'export const source = new DataSource({})\nsource.initialize()',
         'src/typeorm-logger.ts': '',
