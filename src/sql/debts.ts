@@ -62,7 +62,7 @@ class Settlement implements PendingRelease {
     const { write, timeLimit } = debt
     // Its answer may still come, but is not waited for any longer: a dead connection may take a quarter of an hour to fail. A drain does
     // not wait for it at all.
-    if (write && write.effect !== 'lost' && debtors.every(({ isOpen }) => isOpen)) this.due += timeLimit
+    if (write && debtors.every(({ isOpen }) => isOpen)) this.due += timeLimit
     for (const debtor of debtors) debtor.add(this)
     shared.releases.add(this)
     void write?.answered.then(() => {
@@ -174,13 +174,11 @@ export class Debts {
   async drain(timeout: number): Promise<void> {
     this.isOpen = false
     this.#endOfAttempts = time.now() + timeout - Math.min(BEFORE_THE_END, timeout / 2)
-    if (timeout > 0) {
-      const settled = new Promise<void>((resolve) => this.#waiting.add(resolve))
-      for (const settlement of this.#settlements) settlement.wake()
-      this.#endWaits()
-      const late = () => new Error('not settled')
-      await this.shared.releases.hurryDuring(inTime(settled, timeout, late).catch(() => undefined))
-    }
+    const settled = new Promise<void>((resolve) => this.#waiting.add(resolve))
+    for (const settlement of this.#settlements) settlement.wake()
+    this.#endWaits()
+    const late = () => new Error('not settled')
+    await this.shared.releases.hurryDuring(inTime(settled, timeout, late).catch(() => undefined))
     this.#isClosed = true
     for (const settlement of this.#settlements) settlement.drop()
     this.shared.sessions.closeIdle(0)

@@ -81,10 +81,9 @@ export class ReleaseQueue {
 
   async #send(): Promise<void> {
     let isAnswered = true
-    for (const release of [...this.#releases]) {
+    for (const release of this.#releases) {
       if (!isAnswered) break
-      // It may have been dropped meanwhile.
-      if (release.due > time.now() || !this.#releases.has(release)) continue
+      if (release.due > time.now()) continue
       isAnswered = await release.send(new Promise((giveUp) => (this.#giveUp = giveUp)))
       // To the end, so that one whose connection is dead does not delay the others.
       if (this.#releases.delete(release)) this.#releases.add(release)
