@@ -186,7 +186,7 @@ it('a provider sends the other releases before it repeats one that hangs', async
   await jest.advanceTimersByTimeAsync(5 * MINUTE)
 })
 
-it('a provider waits longer and longer while the database does not answer, for any number of locks', async () => {
+it('a provider waits longer and longer while the database does not answer, for any number of locks, and then as before', async () => {
   // A drain hurries only while it waits.
   await drain()
   await acquireUnanswered('answer lost', 20)
@@ -199,6 +199,10 @@ it('a provider waits longer and longer while the database does not answer, for a
   expect(others.slice(-10).every((pause) => pause >= 15 * SECOND && pause <= 30 * SECOND)).toBe(true)
   world.network.fault = undefined
   await jest.advanceTimersByTimeAsync(30 * SECOND)
+  expect(await world.held()).toEqual([])
+  await acquireUnanswered('answer lost')
+  world.network.next = 'no connection'
+  await jest.advanceTimersByTimeAsync(SECOND)
   expect(await world.held()).toEqual([])
 })
 
@@ -290,14 +294,13 @@ it('a provider releases a lock after an outage for as long as an extension witho
   expect(await world.held()).toEqual([])
 })
 
-it('a provider tries again soon once the database has answered another call', async () => {
+it('a provider tries again soon once the database has answered another call, and however many more', async () => {
   const lock = await world.provider.lock(job('long'))
   world.network.fault = 'no connection'
   await expectFailure(lock?.unlock(), FAILED)
   await jest.advanceTimersByTimeAsync(5 * MINUTE)
   world.network.fault = undefined
-  await settle(Promise.resolve((await world.provider.lock(job('other')))?.unlock()))
-  await jest.advanceTimersByTimeAsync(SECOND)
+  for (let call = 0; call < 11; call++) await settle(world.provider.table.list(), SECOND / 10)
   expect(await world.held()).toEqual([])
 })
 
@@ -308,6 +311,8 @@ it('a provider tries again soon once a connection that was silent has answered',
   await jest.advanceTimersByTimeAsync(MINUTE)
   expect(world.network.sent).toHaveLength(3)
   world.network.fault = undefined
+  // Nor do those that have answered count when one more is silent.
+  world.network.next = () => new Promise<never>(() => undefined)
   gate.resolve({ rows: [], changed: 0 })
   await jest.advanceTimersByTimeAsync(30 * SECOND)
   expect(await world.held()).toEqual([])
@@ -394,10 +399,15 @@ it('drain() releases an acquisition that arrives shortly after a release found n
   expect(await world.held()).toEqual([])
 })
 
-it('drain() does not wait for an acquisition that may still arrive, once two releases found nothing', async () => {
+it('drain(), or a shutdown, does not wait for an acquisition that may still arrive, once two releases found nothing', async () => {
   await acquireUnanswered('request lost', 3)
   await settle(world.provider.drain(), SECOND)
   expect(world.network.sent).toHaveLength(3 + 2 * 3)
+  const executor = new LockingTaskExecutor(world.provider)
+  world.network.next = 'request lost'
+  await expect(executor.executeWithLock(job(), () => undefined)).rejects.toMatchObject(FAILED)
+  await settle(executor.shutdown(), SECOND)
+  expect(world.network.sent).toHaveLength(3 + 2 * 3 + 3)
 })
 
 it('drain() gives up after its timeout, and nothing is sent afterwards until the next lock', async () => {
@@ -472,7 +482,7 @@ it('a release that found nothing is repeated if the acquisition is answered befo
   expect(await world.held()).toEqual(['job'])
   world.network.fault = undefined
   answer.resolve()
-  await jest.advanceTimersByTimeAsync(SECOND)
+  await jest.advanceTimersByTimeAsync(10)
   expect(await world.held()).toEqual([])
 })
 
@@ -485,7 +495,10 @@ it('a caller that goes on after its drain, and that of the provider, leaves no l
   expect(await world.held()).toEqual([])
 })
 
-it('drain(0) sends nothing', async () => {
+it('a short drain() sends what it can, and drain(0) nothing', async () => {
+  await acquireUnanswered('answer lost', 3)
+  await settle(world.provider.drain(40))
+  expect(await world.held()).toEqual([])
   await acquireUnanswered('answer lost', 3)
   world.network.sent.length = 0
   await settle(world.provider.drain(0), HOUR)
@@ -512,12 +525,13 @@ it('drain() waits for the releases, and so do a second one and the shutdown of t
 it.each<[string, Fault]>([
   ['two of its connections are silent', () => new Promise<never>(() => undefined)],
   ['an outage has made it wait', 'no connection'],
-])('a drain sends a release at once although %s', async (_, fault) => {
+])('a drain sends a release at once, and soon again, although %s', async (_, fault) => {
   await acquireUnanswered('answer lost')
   world.network.fault = fault
-  await jest.advanceTimersByTimeAsync(MINUTE)
+  await jest.advanceTimersByTimeAsync(5 * MINUTE)
   world.network.fault = undefined
-  await settle(world.provider.drain(SECOND), SECOND)
+  world.network.next = 'no connection'
+  await settle(world.provider.drain(SECOND / 2), SECOND / 2)
   expect(await world.held()).toEqual([])
 })
 
@@ -530,10 +544,15 @@ it('a drain gives up a release that is under way on a silent connection, and sen
   expect(await world.held()).toEqual([])
 })
 
-it('a drain repeats the release of a busy row soon, however long the row was busy before', async () => {
-  await acquireUnanswered('answer lost')
-  world.network.fault = () => Promise.reject(new DriverError('SQLITE_BUSY', 'busy'))
-  await jest.advanceTimersByTimeAsync(MINUTE)
+it('a provider repeats the release of a busy row ever more rarely, those of others at once, and a drain both', async () => {
+  await acquireUnanswered('answer lost', 2)
+  world.network.fault = (send, _, { name }) =>
+    name === 'job 0' ? Promise.reject(new DriverError('SQLITE_BUSY', 'busy')) : send()
+  await jest.advanceTimersByTimeAsync(10)
+  expect(await world.held()).toEqual(['job 0'])
+  await jest.advanceTimersByTimeAsync(5 * MINUTE)
+  const last = pauses().slice(-9)
+  expect(last.every((pause) => pause >= 5 * SECOND && pause <= 10 * SECOND)).toBe(true)
   const drained = world.provider.drain(SECOND)
   await jest.advanceTimersByTimeAsync(10)
   world.network.fault = undefined

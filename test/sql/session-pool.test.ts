@@ -100,10 +100,16 @@ describe('the connections of the locks', () => {
     expect(driver.own.size).toBe(0)
   })
 
-  it('are closed by a drain, and when the lease of a lock is over that nobody releases', async () => {
+  it('are closed by a drain, also a silent one, and when the lease of a lock is over that nobody releases', async () => {
     await settle(lockAndRelease('job'))
     await settle(provider.drain())
     expect(driver.own.size).toBe(0)
+    const unlocked = (await settle(provider.lock(job())))?.unlock()
+    driver.answer = () => new Promise(() => undefined)
+    await settle(expect(unlocked).rejects.toMatchObject({ code: 'TIMEOUT' }), LIMIT)
+    const left = provider.drain(SECOND).then(() => driver.own.size)
+    expect(await settle(left, SECOND)).toBe(0)
+    driver.answer = () => Promise.resolve()
     await settle(provider.lock({ name: 'forgotten', lockAtMostFor: MINUTE }))
     await jest.advanceTimersByTimeAsync(MINUTE)
     expect(driver.own.size).toBe(0)
