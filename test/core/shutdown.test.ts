@@ -19,8 +19,9 @@ const world = useFaultyExecutor()
 const locked = () => eventually(() => expect(world.storage.isLocked('job')).toBe(true))
 
 describe('shutdown', () => {
-  it('lets a running task finish, and waits until its lock is released', async () => {
-    const gate = promiseWithResolvers()
+  it('lets a running task finish, although another one fails, and waits until its lock is released', async () => {
+    const [failure, gate] = [promiseWithResolvers<unknown>(), promiseWithResolvers()]
+    const failing = world.executor.executeWithLock({ ...job, name: 'other' }, () => failure.promise)
     const run = world.executor.executeWithLock(job, async ({ signal }) => {
       await gate.promise
       return signal.aborted
@@ -28,6 +29,8 @@ describe('shutdown', () => {
     await locked()
     startVirtualTime()
     const shutdown = world.executor.shutdown()
+    failure.resolve(Promise.reject(new Error('no')))
+    await expect(failing).rejects.toThrow('no')
     gate.resolve()
     expect(await shutdown).toEqual([])
     expect([world.storage.isLocked('job'), jest.getTimerCount()]).toEqual([false, 0])
@@ -57,7 +60,7 @@ describe('shutdown', () => {
     gate.resolve()
     await jest.advanceTimersByTimeAsync(0)
     expect(await run).toMatchObject({ executed: true })
-    await shutdown
+    expect(await shutdown).toEqual(abortAfter === 30_000 ? ['job'] : [])
     expect(jest.getTimerCount()).toBe(0)
   })
 
