@@ -73,7 +73,7 @@ export function leaderElection(
   const interval = parsed.interval ?? Math.ceil(Math.min((lockAtMostFor ?? 1) / 4, 5_000))
   const wait = { atMost: '36500d', interval }
   const candidacy = { name: configuration.name, lockAtMostFor, keepAlive: true, wait }
-  const { name } = parseTaskConfiguration(candidacy, { lockAtLeastFor: 0 }).configuration
+  const { name } = parseTaskConfiguration(candidacy, {}).configuration
   const {
     onElected,
     onStepDown,
