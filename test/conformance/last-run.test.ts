@@ -51,7 +51,7 @@ describeBackends(clients)('the last run by $title', (each) => {
     const configuration = { name: 'outcomes', lockAtMostFor: '1h' }
     const fails = execute(configuration, () => Promise.reject(new Error('of the task')))
     await expect(fails).rejects.toThrow('of the task')
-    expect(await lastRun('outcomes')).toMatchObject({ outcome: 'failed' })
+    expect(await lastRun('outcomes')).toMatchObject({ outcome: 'failed', error: 'Error' })
     for (const outcome of ['succeeded', 'failed', undefined] as const) {
       await (await provider.lock(configuration))?.unlock({ outcome })
       expect(await lastRun('outcomes')).toMatchObject({ outcome: outcome ?? 'unlocked' })

@@ -35,6 +35,11 @@ function failing(...messages: string[]): Acquisition['extend'] {
   return () => Promise.reject(new Error(messages.length > 1 ? messages.shift() : messages[0]))
 }
 
+/** Extensions that are answered in order, and after these no more. */
+function inOrder(...extensions: Acquisition['extend'][]): Acquisition['extend'] {
+  return (...durations) => extensions.shift()?.(...durations) ?? new Promise(() => undefined)
+}
+
 /** The lock of a task, and the events that it reports. */
 function reported(given: Acquisition) {
   const events: { method: string; error?: unknown }[] = []
@@ -62,6 +67,7 @@ describe('an extension', () => {
     await lock.extend('5m', '2m')
     expect(given.extend).toHaveBeenCalledWith(5 * MINUTE, 2 * MINUTE)
     await lock.extend('1m')
+    expect(given.extend).toHaveBeenLastCalledWith(MINUTE, undefined)
     expect(lock.remaining()).toBe(5 * MINUTE)
   })
 
@@ -76,10 +82,12 @@ describe('an extension', () => {
   })
 
   it('that is refused ends the lock, and the event says why', async () => {
-    const { lock, events } = reported(acquisition({ extend: () => Promise.resolve(undefined) }))
+    const refusing = { extend: () => Promise.resolve(undefined), unlock: () => Promise.resolve(false) }
+    const { lock, events } = reported(acquisition(refusing))
     const lost = lockError('LOCK_LOST', 'the database refused to extend it')
     await expect(lock.extend('1m')).rejects.toEqual(lost)
     await expect(lock.extend('1m')).rejects.toBe(lock.signal.reason)
+    await lock.end()
     expect(events).toEqual([{ method: 'onLockLost', error: lost }])
   })
 
@@ -122,6 +130,14 @@ describe('an unlock', () => {
     )
   })
 
+  it('is sent again after it has failed, until it succeeds', async () => {
+    const unlock = jest.fn<Acquisition['unlock']>().mockRejectedValueOnce(new Error('no'))
+    const lock = lockOf(acquisition({ unlock }))
+    await expect(lock.unlock()).rejects.toThrow('no')
+    for (let time = 0; time < 2; time++) await lock.unlock()
+    expect(unlock).toHaveBeenCalledTimes(2)
+  })
+
   it('is why the lock can no longer be used, even if its lease was over by then', async () => {
     const lock = lockOf(acquisition({ lease: { remaining: () => 0 } }))
     await lock.unlock()
@@ -139,7 +155,21 @@ describe('an unlock', () => {
 })
 
 it.each([
-  [() => new Promise<never>(() => undefined), /because it was not extended in time: the database/],
+  ['LOCK_LOST', undefined],
+  ['NOT_LOCKED', 7],
+] as const)('a fencing token that is answered without the lock is an error: %s', async (code, token) => {
+  const lock = lockOf(acquisition({ fencingToken: () => Promise.resolve(token) }))
+  const answered = lock.fencingToken()
+  if (code === 'NOT_LOCKED') await lock.unlock()
+  await expect(answered).rejects.toEqual(lockError(code))
+})
+
+it.each([
+  // After the failure, it was extended once more.
+  [
+    inOrder(failing('There is no table.'), acquisition().extend),
+    /because it was not extended in time: the database/,
+  ],
   // The time that was left cut the last ones short.
   [
     failing('There is no table.', 'The time was up.'),
@@ -147,7 +177,7 @@ it.each([
   ],
 ])('a lock that is kept alive was lost because it was not extended', async (extend, why) => {
   const { signal } = keptAlive(extend)
-  await jest.advanceTimersByTimeAsync(MINUTE)
+  await jest.advanceTimersByTimeAsync(2 * MINUTE)
   expect(signal.reason).toEqual(lockError('LOCK_LOST', why))
 })
 
@@ -181,7 +211,7 @@ describe('the signal of a lock', () => {
   )
 })
 
-it('a lock that has ended listens to no other signal, and is not kept alive', async () => {
+it('a lock that has ended listens to no other signal, and is neither kept alive nor lent', async () => {
   const lock = lockOf(acquisition())
   await lock.unlock()
   const { signal } = new AbortController()
@@ -190,4 +220,5 @@ it('a lock that has ended listens to no other signal, and is not kept alive', as
   lock.keepAlive(MINUTE, 60 * MINUTE)
   expect(listen).not.toHaveBeenCalled()
   expect(jest.getTimerCount()).toBe(0)
+  expect(() => lock.lend(() => undefined)).toThrow(lockError('NOT_LOCKED'))
 })

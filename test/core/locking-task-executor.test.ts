@@ -254,8 +254,14 @@ describe('assertLocked', () => {
 })
 
 it('a lock is extended once after the other when it is extended twice at once', async () => {
-  await world.executor.executeWithLock(job, () =>
-    Promise.all([activeLock()?.extend('20m'), activeLock()?.extend('30m')]),
-  )
+  await world.executor.executeWithLock(job, async ({ lock }) => {
+    const gate = promiseWithResolvers()
+    world.provider.gate = gate.promise
+    const extended = Promise.all([lock.extend('20m'), lock.extend('30m')])
+    await new Promise(setImmediate)
+    expect(world.provider.calls).toEqual(['lock', 'extend'])
+    gate.resolve()
+    await extended
+  })
   expect(world.provider.calls).toEqual(['lock', 'extend', 'extend', 'unlock'])
 })

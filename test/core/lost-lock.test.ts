@@ -4,6 +4,7 @@ import { LockError } from '../../src/core/errors'
 import { InMemoryLockProvider } from '../../src/core/in-memory-lock-provider'
 import type { LockingTaskExecutorListener } from '../../src/core/listener'
 import { LockingTaskExecutor } from '../../src/core/locking-task-executor'
+import { Lease } from '../../src/core/time'
 import { lockError } from '../lock-error'
 import { FaultyLockProvider } from './faulty-lock-provider'
 import { providerOf } from './provider-of'
@@ -60,6 +61,15 @@ describe('a task that outlives its lock', () => {
     expect(warnings).toEqual([outlived])
     expect(lost).toHaveBeenCalledTimes(1)
   })
+})
+
+it('a lock that somebody else released causes a warning, which says how a task notices that', async () => {
+  const released = { extend: () => Promise.resolve(undefined), unlock: () => Promise.resolve(false) }
+  const provider = providerOf(() => Promise.resolve({ lease: new Lease(600_000), ...released }))
+  await new LockingTaskExecutor(provider).executeWithLock(job, () => undefined)
+  expect(warnings).toEqual([
+    expect.stringMatching(/it was released by hand.* – use keepAlive, which finds that/),
+  ])
 })
 
 describe('a listener without a method', () => {
