@@ -2,6 +2,7 @@ import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { describe, expect, it, jest } from '@jest/globals'
 import {
   loggingListener,
+  type LockEvent,
   type LockingTaskExecutorListener,
   type TaskFinishedEvent,
 } from '../../src/core/listener'
@@ -39,8 +40,9 @@ describe('a listener', () => {
   })
 
   it.each(['throws', 'rejects'])('that %s at each event changes nothing; others hear all', async (how) => {
-    const fail = () => {
-      if (how === 'throws') throw new Error('listener')
+    const fail = ({ configuration }: LockEvent) => {
+      // The first tries to rename the lock.
+      if (how === 'throws') throw new Error(Object.assign(configuration, { name: 'other' }).name)
       return Promise.reject(new Error('listener'))
     }
     const failing = Object.fromEntries(EVENTS.map((event) => [event, fail])) as LockingTaskExecutorListener

@@ -44,7 +44,7 @@ describe('runNow', () => {
   it('returns the value of a job with onError, and throws its error', async () => {
     const onError = jest.fn()
     const task = jest.fn(() => 1)
-    const run = executor.wrap({ ...lock, slot: () => due, onError }, task)
+    const run = executor.wrap({ ...lock, slot: () => due, untilSucceeded: true, onError }, task)
     await run()
     expect(await runNow(run)).toEqual({ executed: true, value: 1 })
     task.mockImplementation(() => {

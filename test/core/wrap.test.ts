@@ -15,7 +15,7 @@ const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' })
 const world = useFaultyExecutor()
 
 describe('wrap', () => {
-  it('passes this and arguments to the name and the task, takes their types from the task, and gives the value', async () => {
+  it('passes this and arguments to the name, the slot and the task, takes their types from the task, and gives the value', async () => {
     const counter = {
       count: 1,
       add: world.executor.wrap(
@@ -24,14 +24,17 @@ describe('wrap', () => {
           name(by) {
             return `${this.count}+${by.toFixed()}`
           },
+          slot() {
+            return this.count
+          },
         },
-        function (this: { count: number }, by: number) {
+        function (this: { count: number }, by: number, times: number) {
           expect(world.storage.isLocked('1+2')).toBe(true)
-          return (this.count += by)
+          return (this.count += by * times)
         },
       ),
     }
-    expect(await counter.add(2)).toEqual({ executed: true, value: 3 })
+    expect(await counter.add(2, 3)).toEqual({ executed: true, value: 7 })
     true satisfies Same<Awaited<ReturnType<typeof counter.add>>, TaskResult<number>>
   })
 
@@ -41,6 +44,7 @@ describe('wrap', () => {
       { ...job, name: () => 'job', lockAtMostFor: 'soon' },
       () => undefined,
     ],
+    ['no lockAtMostFor', { name: 'job' }, () => undefined],
     ['a promise for a task', job, Promise.resolve()],
     ['untilSucceeded without slots', { ...job, untilSucceeded: true }, () => undefined],
     [
@@ -63,7 +67,7 @@ describe('wrap', () => {
   })
 
   it('refuses a call whose slot function returns nothing, because the task would run without its slot', async () => {
-    const slot = (due?: number): number => due ?? (undefined as never)
+    const slot = (due?: number) => due as never
     const run = world.executor.wrap({ ...job, untilSucceeded: true, slot }, (due?: number) => due)
     await expect(run()).rejects.toEqual(invalid)
     // Such as the date that is made of the word 'manual', which node-cron 3 passes.
