@@ -99,7 +99,7 @@ it('a leader that loses the lock steps down at once, and leads again only when i
   expect(warning).not.toHaveBeenCalled()
 })
 
-it('an onElected that throws gives up the lock, and its error is reported', async () => {
+it('an onElected that throws gives up the lock when onStepDown has ended, and its error is reported', async () => {
   const provider = new InMemoryLockProvider()
   const errors: unknown[] = []
   const stepDowns: unknown[] = []
@@ -109,7 +109,10 @@ it('an onElected that throws gives up the lock, and its error is reported', asyn
     onElected: () => {
       if (attempts++ < 2) throw failure
     },
-    onStepDown: (reason) => stepDowns.push({ reason, leads: election.isLeader() }),
+    onStepDown: async (reason) => {
+      await new Promise(setImmediate)
+      stepDowns.push({ reason, leads: election.isLeader(), held: provider.isLocked('leader') })
+    },
     onError: (error) => {
       errors.push(error)
       throw new Error('dropped, but for a warning')
@@ -117,7 +120,7 @@ it('an onElected that throws gives up the lock, and its error is reported', asyn
   })
   await eventually(() => expect(attempts).toBe(3))
   expect(errors).toEqual([failure, failure])
-  expect(stepDowns).toEqual(errors.map((reason) => ({ reason, leads: false })))
+  expect(stepDowns).toEqual(errors.map((reason) => ({ reason, leads: false, held: true })))
 })
 
 it('a database that does not answer is reported, and tried again', async () => {
@@ -171,6 +174,7 @@ it('isLeader() is false once the lease is over, even while the event loop is blo
 
 it.each([
   ['for a quarter of lockAtMostFor', '8s', undefined, 2_000],
+  ['for a millisecond at least', '2ms', undefined, 1],
   ['five seconds at most', '1h', undefined, 5_000],
   ['as long as a timer can for an interval that is longer', '1h', '30d', 2 ** 31 - 1],
 ])('a candidate waits %s before it tries again', async (_, lockAtMostFor, interval, pause) => {

@@ -63,12 +63,17 @@ describe('a task that is nested in its own lock', () => {
     })
   })
 
-  it('waits for another nested task', async () => {
+  it('waits for another nested task, also when one in that has ended', async () => {
     const result = await world.executor.executeWithLock(job, async () => {
-      const running = promiseWithResolvers()
-      const first = world.executor.executeWithLock(job, () => running.promise)
-      const second = world.executor.executeWithLock({ ...job, wait: { atMost: '1h', interval: 1 } }, () => 2)
+      const [running, inside] = [promiseWithResolvers(), promiseWithResolvers()]
+      const first = world.executor.executeWithLock(job, async () => {
+        await world.executor.executeWithLock(job, () => undefined)
+        inside.resolve()
+        return running.promise
+      })
+      await inside.promise
       const third = await world.executor.executeWithLock(job, () => 3)
+      const second = world.executor.executeWithLock({ ...job, wait: { atMost: '1h', interval: 1 } }, () => 2)
       running.resolve()
       await first
       return [await second, third]
@@ -120,12 +125,13 @@ describe('a task that is nested in its own lock', () => {
         ended = true
       })
       const signal = await running.promise
+      const waiting = inner.executeWithLock({ ...job, wait: '1h' }, () => 1)
       expect(await inner.shutdown({ abortAfter: 0 })).toEqual([])
       expect(ended).toBe(true)
       expect(signal.reason).toMatchObject({ code: 'SHUTDOWN' })
       await nested
-      const late = await inner.executeWithLock(job, () => 1)
-      expect(late).toEqual({ executed: false, reason: 'shutdown' })
+      const late = inner.executeWithLock(job, () => 1)
+      for (const each of [waiting, late]) expect(await each).toEqual({ executed: false, reason: 'shutdown' })
     })
   })
 
