@@ -134,6 +134,12 @@ it('a provider frees the slot of an acquisition without an answer, because nothi
   expect(await world.other.lock(due)).toBeDefined()
 })
 
+it('a provider keeps its process alive for no release that waits', async () => {
+  const timers = jest.spyOn(globalThis, 'setTimeout')
+  await acquireUnanswered('answer lost')
+  expect((timers.mock.results.at(-1)?.value as NodeJS.Timeout).hasRef()).toBe(false)
+})
+
 it('a provider sends each release when it is due', async () => {
   await acquireUnanswered('request lost', 1, 'lost')
   // It found nothing, and the next attempt is minutes away.
