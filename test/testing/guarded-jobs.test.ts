@@ -55,6 +55,7 @@ describe.each(Object.entries(guards))('a job with the guard of %s', (_name, guar
       Promise.resolve({
         lease: new Lease(60_000),
         extend: () => Promise.resolve(undefined),
+        fencingToken: () => Promise.resolve(1),
         unlock: () => Promise.resolve(),
       }),
     )
