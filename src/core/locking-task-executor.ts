@@ -184,12 +184,12 @@ export class LockingTaskExecutor {
     const around = scopesOf(this.#provider, event.name)
     const outer = around.find(({ lock }) => lock.remaining() > 0)
     if (outer) {
-      // Read before the lock can be lost, and passed on to the nested task.
-      const { signal } = outer.lock
+      // Its scope forgets the lock when its run ends, for which a nested task may wait.
+      const { lock: lent } = outer
       // oxlint-disable-next-line typescript/require-await -- what it throws becomes a rejection
-      const source = { acquire: async () => lendLock(outer, around, request.configuration.slot) }
+      const source = { acquire: async () => lendLock(lent, outer.inner, around, request.configuration.slot) }
       const lock = await acquireLock(source, request, { shutdown })
-      if (!('reason' in lock)) lock.abortWith(signal)
+      if (!('reason' in lock)) lock.abortWith(lent.signal)
       return lock
     }
     const listeners = this.#listeners

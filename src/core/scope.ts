@@ -55,11 +55,13 @@ export function scopesOf(provider: LockProvider, name: string): readonly OpenSco
 /**
  * Lends the lock of an enclosing scope to a nested task. Refuses it while it is lent, because nested tasks must not overlap.
  *
+ * @param inner how many nested runs are in progress in its scope
  * @param around all scopes of this lock
- * @throws LockError `INVALID_CONFIGURATION` for a slot that the lock was not acquired for
+ * @throws LockError `INVALID_CONFIGURATION` for a slot that the lock was not acquired for, `NOT_LOCKED` or `LOCK_LOST` after its end
  */
 export function lendLock(
-  { lock, inner }: OpenScope,
+  lock: HeldLock,
+  inner: number,
   around: readonly OpenScope[],
   slot: number | undefined,
 ): Acquisition | Skip {
@@ -69,7 +71,7 @@ export function lendLock(
       `A task runs inside of another task that holds lock '${name}', so it cannot acquire a slot of its own – call it outside of that task, or leave slot out.`,
       name,
     )
-  if (inner > 0) return { reason: 'nested' }
+  if (inner > 0 && lock.remaining() > 0) return { reason: 'nested' }
   const lent = lock.lend(() => {
     for (const enclosing of around) enclosing.inner--
   })

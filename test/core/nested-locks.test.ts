@@ -85,6 +85,17 @@ describe('a task that is nested in its own lock', () => {
     expect(result).toEqual({ executed: true, value: outcomes })
   })
 
+  it('fails if it still waits for another when the task around both has ended', async () => {
+    const running = promiseWithResolvers()
+    let waiting: Promise<unknown> | undefined
+    await world.executor.executeWithLock(job, () => {
+      void world.executor.executeWithLock(job, () => running.promise)
+      waiting = world.executor.executeWithLock({ ...job, wait: { atMost: '1h', interval: 1 } }, () => 2)
+    })
+    await expect(waiting).rejects.toEqual(lockError('NOT_LOCKED', 'it was released'))
+    running.resolve()
+  })
+
   it('is kept alive', async () => {
     await world.executor.executeWithLock({ ...job, lockAtMostFor: '10m' }, async (outer) => {
       await world.executor.executeWithLock({ ...job, keepAlive: true }, async ({ lock }) => {
