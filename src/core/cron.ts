@@ -83,7 +83,7 @@ export function slotOf(
     CronLike & CronTimeLike & NodeCronContextLike
   > | null
   if (given?.date) return dateOf(given as NodeCronContextLike)
-  if (typeof (given?.nextRun ?? given?.previousRuns ?? given?.getNextDateFrom) !== 'function')
+  if (typeof (given?.nextRun ?? given?.getNextDateFrom) !== 'function')
     throw configurationError(
       'slotOf needs the Cron of croner (6 or later), a CronTime of the package cron (2.3 or later), or what node-cron (3 or later) or node-schedule passes to a task – pass this object, not an expression; for other versions and schedulers, pass a Cron or a CronTime with the same expression and time zone. To start a job by hand, use runNow.',
     )
