@@ -1,7 +1,7 @@
 import { expect, it, jest } from '@jest/globals'
 import * as first from '../../src/core'
 
-it('a second copy of the package knows the locks of the first, and its errors, but not as those of a subclass', async () => {
+it('a second copy of the package knows the locks of the first, and its errors, but not as those of a subclass, nor any other', async () => {
   const { InMemoryLockProvider, LockError, LockingTaskExecutor } = first
   let other = first
   jest.isolateModules(() => {
@@ -13,5 +13,6 @@ it('a second copy of the package knows the locks of the first, and its errors, b
   expect(await executor.executeWithLock(lock, () => other.activeLock()?.name)).toMatchObject({ value: 'job' })
   const error = new other.LockError('TIMEOUT', 'late')
   class Own extends LockError {}
-  expect([error instanceof LockError, error instanceof Own]).toEqual([true, false])
+  const isError = [error instanceof LockError, error instanceof Own, new Error('late') instanceof LockError]
+  expect(isError).toEqual([true, false, false])
 })
