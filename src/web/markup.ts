@@ -40,11 +40,7 @@ const LONG = 16
 export function breakable(text: string): Part {
   return text
     .split(/(?<=\s)/)
-    .map((word) =>
-      word.length > LONG
-        ? word.split(BREAKS).map((part, index) => (index > 0 ? markup`<wbr>${part}` : part))
-        : word,
-    )
+    .map((word) => (word.length > LONG ? word.split(BREAKS).map((part) => markup`<wbr>${part}`) : word))
 }
 
 /** Shows how the last run ended, why, and when. */

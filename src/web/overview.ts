@@ -81,7 +81,7 @@ function actions({ name, provider, record, canRun }: PageJob): Markup[] {
 function table(jobs: readonly PageJob[], mayAct: boolean): Markup {
   const columns = Object.entries(mayAct ? { ...COLUMNS, Action: actions } : COLUMNS).filter(
     // Without a known job the column would be empty.
-    ([name]) => name !== 'Next due' || jobs.some(({ nextDue }) => nextDue),
+    ([name]) => name !== 'Next due' || jobs.some(({ nextDue }) => nextDue !== undefined),
   )
   const head = columns.map(([name]) => markup`<th role="columnheader" scope="col">${name}</th>`)
   const cells = (job: PageJob): Markup[] =>

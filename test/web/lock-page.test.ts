@@ -132,10 +132,10 @@ describe('the page', () => {
   it('reloads itself until it is stopped', async () => {
     const { html, provider } = await openPage()
     await provider.insert('job')
-    const reloads = async (query: string) =>
-      (await html(query)).match(/http-equiv="refresh"|data-refresh="15"/g)
-    expect(await reloads('')).toHaveLength(2)
-    expect(await reloads('?refresh=off')).toBeNull()
+    const reloads = async (query = '') => (await html(query)).match(/http-equiv="refresh"|data-refresh="15"/g)
+    expect(await reloads()).toHaveLength(2)
+    const [, stop] = /href="([^"]*)" data-key="stop"/.exec(await html()) ?? []
+    expect(await reloads(stop)).toBeNull()
     expect(await html()).toMatch(/Read at <time [^>]*>\S+ \d\d:\d\d:\d\d<\/time> UTC/)
   })
 
@@ -143,6 +143,7 @@ describe('the page', () => {
     const { provider, html } = await openPage()
     await provider.insert('failed', { owner: 'a/1 threw ETIMEDOUT/5 failed', until: -1 })
     await provider.insert('stuck', { until: Infinity })
+    await provider.insert('ahead', { at: 3_600, until: -1 })
     await provider.insert('running')
     await provider.table.pause('paused', { duration: '1h', reason: 'r' })
     const page = (await html()).replaceAll('&#39;', "'")
@@ -155,6 +156,7 @@ describe('the page', () => {
     expect(shown).toEqual([
       ['stuck', JOB_STATES.stuck.next, true, false],
       ['failed', JOB_STATES.failed.next, false, true],
+      ['ahead', JOB_STATES.stuck.next, false, false],
       ['running', undefined, false, false],
       ['paused', JOB_STATES.paused.next, false, false],
     ])
@@ -178,6 +180,7 @@ describe('the page', () => {
   it('has no band without a title, and says that there are no jobs yet', async () => {
     const empty = await (await openPage()).html()
     expect(empty).toContain('<body data-refresh="15"><main>\n<h1>There are no jobs yet</h1>')
+    expect(empty).toContain('The first run of a job creates its lock.')
   })
 
   it('has the same content as JSON', async () => {
@@ -318,6 +321,12 @@ describe('what the app knows of its jobs', () => {
       ['undeclared', 'idle', 'not'],
     ])
     expect(await html()).toContain('<title>2 of 4 jobs need you</title>')
+    // By the clock of the database.
+    const then = (await provider.table.list()).map((lock) => ({ ...lock, now: new Date(0) }))
+    jest.spyOn(provider.table, 'list').mockResolvedValueOnce(then)
+    expect(rows(await html()).find(([name]) => name === 'report')?.[2]).toMatch(/^in 1h /)
+    const never = await openPage({ jobs: { over: { due: () => null } } })
+    expect(await never.html()).toContain('never again')
   })
 
   /** A page whose job does this. */
@@ -338,8 +347,11 @@ describe('what the app knows of its jobs', () => {
   it('runs them by hand, for a person and a reason, and says how that ended', async () => {
     const { provider, started, html, post } = await openRun(() => 'done')
     expect(await html()).toContain('aria-label="run job"')
+    // What had the focus is found again by its key.
+    const keys = (await html()).match(/data-key="[^"]*"/g)
+    expect(new Set(keys).size).toBe(keys?.length)
     expect(await html('?action=run&name=job')).toMatch(/<form method="post"><label>Reason.*As ann/)
-    for (const reason of ['', ' ', 'two\nlines', 'x'.repeat(121)])
+    for (const reason of ['', ' ', 'two\rlines', 'x'.repeat(121)])
       expect(await said(post(RUN, { reason }))).toEqual([400, expect.stringContaining('name="reason"')])
     const answer = await post(RUN, REASON)
     expect(answer.status).toBe(303)
@@ -435,7 +447,7 @@ describe('a database that does not answer', () => {
     list.mockRejectedValueOnce(new Error(text))
     const { get } = pageOf(provider)
     for (const [query, message] of [
-      ['', 'The database is not reachable, or it answered'],
+      ['', 'The jobs cannot be read: DATABASE_ERROR.</strong> The database is not reachable, or it answered'],
       ['?action=pause&name=job', 'UNEXPECTED_ERROR: The app&#39;s log has the error.'],
     ] as const) {
       const answer = await get(query)
@@ -445,7 +457,7 @@ describe('a database that does not answer', () => {
       expect(text).toContain(
         query === '' ? '<title>The jobs cannot be read</title>' : '<strong>Not done.</strong>',
       )
-      expect(text).not.toContain('hunter2')
+      expect(text).not.toMatch(/hunter2|The first run of a job/)
     }
     expect(warnings.mock.calls.filter(([warning]) => String(warning).includes('hunter2'))).toHaveLength(2)
   })
