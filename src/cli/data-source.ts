@@ -56,7 +56,7 @@ export async function connectDataSource(file: string, options: LockTableOptions,
   typeOrmLockProvider(dataSource, options)
   const { database } = dataSource.options
   // Neither in memory, nor a URI.
-  if (isSqlite && !create && typeof database === 'string' && !/^(:memory:|file:|$)/.test(database))
+  if (isSqlite && !create && typeof database === 'string' && !/^(:memory:|file:)/.test(database))
     checkFile(resolve(database))
   let isConnected = dataSource.isInitialized
   try {
@@ -128,11 +128,9 @@ async function load(file: string): Promise<DataSource> {
       `${file} calls initialize() when it is loaded, which may run migrations – export the DataSource from a file that does not.`,
     )
   const exported = await loadFile(file)
-  const { default: main } = exported as { default?: object }
   const values: unknown[] = [
     exported, // module.exports = dataSource
     ...Object.values<unknown>({ ...exported }),
-    ...Object.values<unknown>({ ...main }),
   ]
   const candidates = await Promise.all(values)
   const found = [...new Set(candidates)].filter(isDataSource)

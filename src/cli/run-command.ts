@@ -117,7 +117,6 @@ export async function runCommand(
   }
   // Its number may be given to another group.
   group = undefined
-  stop.removeEventListener('abort', end)
   return status
 }
 

@@ -84,16 +84,12 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   }
 }
 
-/** Removes Prisma's own parameters from a URL, because pg would take some of them for its own, and returns `schema` separately. */
+/** The URL as pg reads it, and the schema, which is a parameter of Prisma's that pg ignores. */
 function postgresUrl(url: string, scheme: string): { address: string; schema: string | undefined } {
   // Beside a user a URL needs a host, but pg uses the parameter: `postgres://user@/db?host=/var/run/postgresql`.
   const withHost = url.replace(/^([^/]*\/\/[^/?#]*@)(?=\/[^?#]*\?([^#]*&)?host=)/, '$1localhost')
   const address = readUrl(withHost.replace(`${scheme}:`, 'postgres:'))
-  const schema = address.searchParams.get('schema') ?? undefined
-  for (const parameter of ['schema', 'pgbouncer', 'connection_limit', 'pool_timeout', 'connect_timeout']) {
-    address.searchParams.delete(parameter)
-  }
-  return { address: address.href, schema }
+  return { address: address.href, schema: address.searchParams.get('schema') ?? undefined }
 }
 
 /** The host and its port, without user and password. */

@@ -54,7 +54,6 @@ async function serve(server: ReturnType<typeof createServer>, port: number, path
   warn('Press Ctrl-C to stop.')
   await ended
   server.close()
-  server.closeAllConnections()
 }
 
 function isSame(one: string, other: string): boolean {

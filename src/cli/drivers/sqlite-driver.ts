@@ -35,6 +35,6 @@ export function checkFile(file: string): void {
 
 /** Accepts `file:./dev.db` as Prisma writes it, `file:///…` and `sqlite:…`. */
 function sqliteFile(url: string): string {
-  if (url.startsWith('file:///')) return fileURLToPath(url.replace(/\?.*/, ''))
+  if (url.startsWith('file:///')) return fileURLToPath(url)
   return resolve(url.replace(/^(file|sqlite):(\/\/)?/, '').replace(/\?.*/, ''))
 }
