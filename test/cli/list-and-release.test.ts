@@ -149,9 +149,10 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
   it('escapes control characters that other programs wrote, and prints the same value as JSON', async () => {
     const { dataSource, run } = await openCli(backend)
     const name = 'a\u001b[2J\u202eb\u009b31m\u2028\n9 errors'
-    const forEver = `'9999-12-31 23:59:59.999'`
+    const [forEver, ahead] = ["'9999-12-31 23:59:59.999'", "'2999-01-01 00:00:00.000'"]
     await dataSource.query(
-      `insert into shedlock (name, lock_until, locked_at, locked_by) values (?, ${forEver}, ${forEver}, ?)`,
+      `insert into shedlock (name, lock_until, locked_at, locked_by) values (?, ${forEver}, ${forEver}, ?),
+      ('until', ${forEver}, current_timestamp, 'host'), ('ahead', ${ahead}, ${ahead}, 'host')`,
       [name, 'host\u0007\nok       table: all is well'],
     )
     const shown = 'a\\u001b[2J\\u202eb\\u009b31m\\u2028\\u000a9 errors'
@@ -189,7 +190,7 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
       stdout: expect.stringContaining('\nThe lock was released. If its work is not done, run it now.\n'),
     })
     expect(await isHeld('report')).toBe(false)
-    expect((await run('release', 'report', '--yes')).stdout).toContain('Nobody holds the lock.')
+    expect((await run('release', 'report')).stdout).toContain('Nobody holds the lock.')
     expect((await run('release', 'other', '--yes')).status).toBe(1)
   })
 
@@ -241,7 +242,7 @@ require.extensions['.ts'] = (module, file) =>
 
   it.each([
     ['typeorm', 'cjs', '', 'module.exports = new DataSource(options)'],
-    ['typeorm', 'mjs', '', 'export default new DataSource(options)'],
+    ['typeorm', 'mjs', '', 'export const source = new DataSource(options)\nexport default source'],
     ['typeorm', 'mts', '', 'export default new DataSource(options)'],
     ['typeorm', 'ts', '', 'export const AppDataSource: DataSource = new DataSource(options)'],
     [
@@ -250,15 +251,19 @@ require.extensions['.ts'] = (module, file) =>
       `--require ${register}`,
       `${entity}\nexport default new DataSource({ ...options, entities: [Order] })`,
     ],
-    ['typeorm-0.3', 'cjs', '', 'exports.promised = Promise.resolve(new DataSource(options))'],
+    [
+      ...['typeorm-0.3', 'cjs', ''],
+      'exports.promised = new DataSource({ type: options.type, database: options.database }).initialize()',
+    ],
   ])('reads the DataSource of a file: %s, %s', async (typeorm, extension, loader, exported) => {
-    const { database, provider, isHeld } = await openCli(backend)
+    const { database, dataSource, provider, isHeld } = await openCli(backend)
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-    const migration = join(folder, 'migration.cjs')
+    const [migration, subscriber] = [join(folder, 'migration.cjs'), join(folder, 'subscriber.cjs')]
     const up = "up(runner) { return runner.query('drop table shedlock') }"
     writeFileSync(migration, `exports.Drop = class Drop1735689600001 { ${up} }`)
+    writeFileSync(subscriber, "throw new Error('loaded')")
     const ran = { synchronize: true, dropSchema: true, migrations: [migration], migrationsRun: true }
-    const given = { ...database.typeOrm, ...ran, logging: true }
+    const given = { ...database.typeOrm, ...ran, subscribers: [subscriber], logging: true }
     const options = JSON.stringify(given)
     const names = '{ Column, DataSource, Entity, PrimaryColumn }'
     const load =
@@ -272,5 +277,6 @@ require.extensions['.ts'] = (module, file) =>
     expect(stdout).toMatch(/^report +running/)
     // Nothing of that was obeyed.
     expect(await isHeld('report')).toBe(true)
+    expect(await dataSource.query("select name from sqlite_master where name = 'order'")).toEqual([])
   })
 })

@@ -67,6 +67,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     expect((await run('check', 'job=1h', '--must-have-succeeded')).stdout).toMatch(
       /^job +failed, \d+m?s ago: ECONNREFUSED \(host-1\/42\)\n\nfailed +Correct the error in its log/,
     )
+    expect((await run('check', 'job=1ms')).stdout).toMatch(/^job +late, .*, last error ECONNREFUSED /)
     expect((await run('exec', 'job', '--lock-at-most-for', '1m', '--', 'false')).status).toBe(1)
     expect((await provider.table.find('job'))?.lastRun).toMatchObject({
       outcome: 'failed',
@@ -89,7 +90,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     expect(again.status).toBe(1)
     expect((await run('pause', 'job', '--duration', '0s', '--reason', 'r')).status).toBe(2)
     expect(again.stderr).toMatch(
-      /^shedlock-orm: table .*\nshedlock-orm: Lock 'job': paused, .* left \(paused by ann: migration\) – it was/,
+      /^shedlock-orm: table .*\nshedlock-orm: Lock 'job': paused, .* left \(paused by ann: migration\) – it was not paused\. To pause it for longer, /,
     )
     const skipped = await run('exec', 'job', '--lock-at-most-for', '1m', '--', 'true')
     expect(skipped.status).toBe(75)
@@ -135,6 +136,7 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     )
     await run('resume', 'job')
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    expect((await run(...pause)).stderr).toContain('it was not paused. With --wait 5m this command waits')
     const { ended, said } = start(...pause, '--wait', '1m')
     await eventually(() => expect(said('stderr')).toContain('table'))
     await lock?.unlock({ outcome: 'succeeded' })

@@ -18,6 +18,7 @@ describe('shedlock-orm sql', () => {
 
   it.each([
     ['postgresql', 'postgres'],
+    ['pg', 'postgres'],
     ['mysql2', 'mysql'],
     ['sqlserver', 'mssql'],
   ])('takes %s for %s', async (alias, name) => {
@@ -27,8 +28,10 @@ describe('shedlock-orm sql', () => {
   })
 
   it('quotes the names that it is given', async () => {
-    const names = ['--schema', 'app', '--table-name', 'a`; drop', '--column-names', 'lockedBy=who "it" is']
+    const columns = ['lockUntil=until', 'lockedBy=who "it" is'].flatMap((name) => ['--column-names', name])
+    const names = ['--schema', 'app', '--table-name', 'a`; drop', ...columns]
     const { stdout } = await runCli(['sql', 'mysql', ...names])
+    expect(stdout).toContain('`until` ')
     expect(stdout).toContain('create table if not exists `app`.`a``; drop` (')
     expect(stdout).toContain('`who "it" is` varchar(255) not null')
   })

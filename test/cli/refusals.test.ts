@@ -17,7 +17,7 @@ it.each([
   [['sql', 'mysql', '--column-names', 'until'], /It must be role=name/],
   [['sql', 'mysql', '--column-names', 'until=x'], /Unknown option 'until' in the columnNames/],
   [['list', '--url', 'hunter2:admin@db/app'], /^(?!.*hunter2).*does not begin with a known scheme/],
-  [['list'], /set --url, DATABASE_URL .*--env, or --data-source/],
+  [['list'], /set --url, DATABASE_URL in the environment or in --env, or --data-source/],
   [['list', '--url', ''], /^shedlock-orm: No database is named/],
   [['list', '--data-source', 'missing.js'], /There is no file .*missing\.js/],
   [['check', 'job'], /name=duration/],
@@ -35,6 +35,10 @@ it.each([
   [EXEC.concat('-5m', '--', 'true'), /negative/],
   [EXEC.concat('10m', '--', ''), /The command is empty/],
   [EXEC.concat('10', '--', 'true'), /no unit – write 10s or 10m/],
+  [
+    EXEC.concat('10m', '--lock-at-least-for', '1h', '--url', 'file:x.sqlite', '--', 'true'),
+    /^shedlock-orm: --lock-at-least-for: /,
+  ],
   [EXEC.concat('10m', '--skipped-exit-code', '256', '--', 'true'), /0 to 255/],
   [
     EXEC.concat('10m', '--keep-alive-at-most', 'soon', '--url', 'file:x.sqlite', '--', 'true'),
@@ -53,7 +57,7 @@ it.each([
   ['postgres://app@/app?connect_timeout=9&host=/no/such', 'ENOENT /no/such/.s.PGSQL.5432'],
   // Without IPv6 the code is another.
   ['postgres://app@[::1]:1/app', ' ::1:1'],
-  ['mysql://app@[::1]:1/app', ' ::1:1'],
+  ['MySQL://app@[::1]:1/app', ' ::1:1'],
   ['sqlserver://127.0.0.1:1;user=app;password=x', ' 127.0.0.1:1'],
 ])('a database that cannot be reached is reported with what to do: %s', async (url, reason) => {
   const { status, stderr } = await runCli(['list', '--url', url])
@@ -90,9 +94,29 @@ it('a DataSource of a database that has no dialect is refused', async () => {
   })
 })
 
-it('a password is hidden before a piece of it, so that what is left of it does not show', () => {
-  hideUrl('postgres://app:hunter2!@w1@127.0.0.1/app')
-  expect(scrub('no role with hunter2!@w1')).toBe('no role with ***')
+it.each([
+  "password: 'hunter2'",
+  "url: 'postgres://app:hunter2@db/app'",
+  "replication: { master: { password: 'hunter2' }, slaves: [] }",
+])('no password of a DataSource is printed: %s', async (options) => {
+  const source = `exports.source = { '@instanceof': Symbol.for('DataSource'), options: { type: 'postgres', ${options} },
+    createQueryRunner() {}, setOptions() { throw new AggregateError([new Error('no role\\n  with hunter2')]) } }`
+  const file = join(project({ 'source.cjs': source }), 'source.cjs')
+  expect(await runCli(['list', '-d', file])).toMatchObject({
+    status: 3,
+    stderr: expect.stringContaining(' failed: no role with *** – '),
+  })
+})
+
+it.each([
+  ['before a piece of it, so that what is left does not show', '//app:hunter2!@w1@db/app', 'hunter2!@w1'],
+  ['in pieces, where a parser took one for the host', '//app:otter@weasel/@db/app', 'weasel'],
+  ['as it is without escapes', '//app:bad%21ger@db/app', 'bad!ger'],
+  ['with escapes', '//app:mar ten@db/app', 'mar%20ten'],
+  ['as a parameter, with what would end it', '//db;password={x;ferret};user=sa', 'ferret'],
+])('a password is hidden %s', (_, url, secret) => {
+  hideUrl(`postgres:${url}`)
+  expect(scrub(`no role with ${secret}`)).toBe('no role with ***')
 })
 
 /** With characters that should have been escaped: each parser ends the password at another one. */
@@ -104,15 +128,19 @@ it.each([
     [`--url=mysql://app:${password}@127.0.0.1:1/app`],
   ]),
   ['--url=postgres://app:hunter2!@[bad/app'],
+  ['--url=mysql://app:1/hunter2@127.0.0.1:1/app', 'percent-encode special characters'],
+  ['--url=mysql://app:%hunter2@127.0.0.1:1/app', 'percent-encode special characters'],
   ...['hunter2!', 'x@/y@hunter2', 'x@/hunter2@', ...UNESCAPED].map((password) => [
     `--url=postgres://app:${password}@/app?host=/no/such`,
   ]),
   ['--url=hunter2!://app:hunter2!@127.0.0.1/app'],
+  ['--url=postgres://app:hunter2@/app?host=/no/hunter2'],
   ['--urll=postgres://app:x@hunter2@127.0.0.1/app'],
+  ['--urll=sqlserver://127.0.0.1:1;user=app;password=hunter2'],
   ['--url=sqlserver://127.0.0.1:1;user=app;password=hunter2!'],
   ['--url=sqlserver://127.0.0.1:1;user=app;password={x;hunter2}'],
   ['--url=sqlserver://127.0.0.1;password={x;hunter2', 'write sqlserver'],
-  ['--url=sqlserver://127.0.0.1;password={x}hunter2;user=sa', 'write sqlserver'],
+  ['--url=sqlserver://127.0.0.1;password={x}hunter2;user=sa', 'user=…;password={…};…, or use'],
   ['--url=mssql://sa:x;hunter2@127.0.0.1/app', 'write sqlserver'],
   ['--url=mssql://sa:hunter2@127.0.0.1/app', 'write sqlserver'],
   ['--url=mysql://sa:hunter2@127.0.0.1:1/app?ssl={bad}'],

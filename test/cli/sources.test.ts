@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync } from 'node:fs'
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
@@ -58,11 +58,15 @@ export default defineConfig({ schema: 'schema.prisma', datasource: { url: env('A
     expect(await runCli(['list', ...args], { cwd: folder, env })).toMatchObject({ status: 0 })
     const doctor = await runCli(['doctor', ...args], { cwd: folder, env })
     expect(doctor.stdout).toContain(`connection: by ${by}, through better-sqlite3\n`)
+    // What its adapters open comes first.
+    writeFileSync(join(folder, 'dev.db'), '')
+    expect(await runCli(['list', ...args], { cwd: folder, env })).toMatchObject({ status: 3 })
   })
 
   it('through @libsql/client, if that is the only library', async () => {
     const folder = project({}, '@libsql/client', '@prisma/adapter-libsql')
-    expect(await runCli(['list', '--url', url], { cwd: folder })).toMatchObject({
+    const address = `${url.replace('file:', 'file://')}?connection_limit=1`
+    expect(await runCli(['list', '--url', address], { cwd: folder })).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('found'),
     })
@@ -133,11 +137,11 @@ it.each<[string, Refused, RegExp]>([
     { files: { '.env': 'HOST_=db\nDATABASE_URL=postgres://${HOST_}/app' }, args: ENV_FILE },
     /The URL contains \$\{HOST_\} instead of its value – write the value/,
   ],
-  [
-    "a variable of Prisma's own file that is not named",
-    { files: { 'prisma/.env': 'DATABASE_URL=file:x' } },
-    /--data-source\. prisma\/\.env sets it: add --env prisma\/\.env\.\n$/,
-  ],
+  ...['prisma/.env', '.env.local', '.env.development'].map((file): [string, Refused, RegExp] => [
+    `a variable of ${file}, which is not named`,
+    { files: { [file]: 'DATABASE_URL=file:x' } },
+    new RegExp(`--data-source\\. ${file} sets it: add --env ${file}\\.\n$`),
+  ]),
   [
     'a variable that differs from that of the file',
     {
@@ -244,20 +248,22 @@ it('a DataSource that cannot be initialised is told from a database that cannot 
   })
 })
 
-it('a file that a DataSource names is created only on demand', async () => {
-  const options = "{ type: 'better-sqlite3', database: 'folder/app.db' }"
+it.each([
+  ['a DataSource', 'folder', 'folder/app.db', '-d', 'data-source.js'],
+  ['a URL', 'app.db', 'app.db', '--url', 'file:app.db'],
+])('a file that %s names is created only on demand', async (_, made, database, ...source) => {
+  const options = `{ type: 'better-sqlite3', database: '${database}' }`
   const dataSource = { 'data-source.js': `module.exports = new (require('typeorm').DataSource)(${options})` }
   const folder = project(dataSource, 'typeorm', 'better-sqlite3')
-  const run = (command: string, ...args: string[]) =>
-    runCli([command, '-d', 'data-source.js', ...args], { cwd: folder })
+  const run = (command: string, ...args: string[]) => runCli([command, ...source, ...args], { cwd: folder })
   const exec = ['job', '--lock-at-most-for', '1m', '--', 'true']
-  const file = join(folder, 'folder/app.db')
+  const file = join(folder, database)
   for (const refused of [await run('list'), await run('doctor'), await run('exec', ...exec)])
     expect(refused).toEqual({
       ...{ status: 3, stdout: '' },
       stderr: `shedlock-orm: There is no SQLite file ${file} – correct the path; this command does not create it.\n`,
     })
-  expect(existsSync(join(folder, 'folder'))).toBe(false)
+  expect(existsSync(join(folder, made))).toBe(false)
   expect(await run('exec', '--create-table', ...exec)).toMatchObject({ status: 0 })
   expect(await run('list')).toMatchObject({ status: 0, stdout: expect.stringContaining('job') })
 })

@@ -55,6 +55,8 @@ describeBackends(availableBackends('sqlite'))('the page of the command line on $
     const ann = await serve(env, '--write', '--paused-by', 'ann')
     expect((await post(ann.address)).status).toBe(303)
     expect((await provider.table.find('job'))?.lockedBy).toContain('paused by ann: r/')
+    ann.child.kill('SIGTERM')
+    expect(await ann.ended).toEqual([0, null])
     expect((await runCli(['web', '--write', '--paused-by', ' '], { env })).status).toBe(2)
     const port = String(await listening(createServer()))
     const refused = await runCli(['web', '--port', port], { env })
