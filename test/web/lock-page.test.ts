@@ -275,7 +275,7 @@ describe('the page', () => {
     const asked = { action: 'pause', name: 'job' }
     const fields = { for: '1h', reason: 'r' }
     for (const [options, whose] of [
-      [{ readOnly: true }, 'this page is'],
+      [{ readOnly: undefined }, 'this page is'],
       [{ authorize: () => ({ user: 'ann', readOnly: true }) }, 'your access is'],
     ] as const) {
       const { provider, html, get, post } = await openPage(options)
