@@ -65,7 +65,7 @@ export class CronSlots {
 
   /** Returns the expression of the scheduler's job, because `setTime` may have changed it, or otherwise that of `@Cron`. */
   #cronTimeOf(options: CronOptions): CronTimeLike {
-    const job = this.#registry?.getCronJobs?.().get(this.#nameOf(options) ?? options.name ?? '')
+    const job = this.#registry?.getCronJobs?.().get(this.#nameOf(options) ?? '')
     if (job) return job.cronTime
     const { cronTime, timeZone = null, utcOffset } = options
     return utcOffset === undefined
