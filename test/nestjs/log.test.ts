@@ -1,3 +1,4 @@
+import worker from 'node:worker_threads'
 import { Cron, SchedulerRegistry } from '@nestjs/schedule'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { LockError } from '../../src/core/errors'
@@ -92,6 +93,13 @@ describe('The start says what stands in the way of a shutdown that waits for run
     jest.advanceTimersByTime(5_000)
     await (await start()).close()
     process.removeAllListeners('SIGTERM')
+    jest.advanceTimersByTime(5_000)
+    expect(warnings()).toEqual([])
+  })
+
+  test('nothing in a worker, where no signal arrives', async () => {
+    jest.replaceProperty(worker, 'isMainThread', false)
+    await start()
     jest.advanceTimersByTime(5_000)
     expect(warnings()).toEqual([])
   })

@@ -1,4 +1,4 @@
-import { Injectable, Module, type ModuleMetadata } from '@nestjs/common'
+import { Injectable, Module, Scope, type ModuleMetadata } from '@nestjs/common'
 import { getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typeorm'
 import { DataSource, type Repository } from 'typeorm'
 import { describe, expect, jest, test } from '@jest/globals'
@@ -104,12 +104,18 @@ describe('The module finds the client of its locks', () => {
     expect(clients).toEqual([application.get(DataSource)])
   })
 
-  test('of a module that made it by itself, under a text', async () => {
+  test('of a module that made it by itself, under a text, beside clients of requests and of other makers', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class OfRequest {}
+    Object.assign(OfRequest.prototype, { $connect: jest.fn(), $executeRawUnsafe: jest.fn() })
     const dataSource = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
     const { clients, lockProvider } = spy()
     const providers = [
       { provide: 'DATA_SOURCE', useValue: dataSource },
       { provide: 'ALIAS', useExisting: 'DATA_SOURCE' },
+      OfRequest,
+      { provide: 'SERVICE', useValue: { isInitialized: true } },
+      { provide: 'REDIS', useValue: { $connect: () => undefined } },
     ]
     await start({ providers }, { lockProvider })
     expect(clients).toEqual([dataSource])

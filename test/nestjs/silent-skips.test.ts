@@ -96,12 +96,13 @@ describe('A job in an object that Nest did not create', () => {
     ).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
   })
 
-  test('does not keep the application from starting if its Proxy has no target yet', async () => {
+  test('does not keep the application from starting if its Proxy has no target yet, nor if it is frozen', async () => {
     const refuse = (): never => {
       throw new Error('no target')
     }
     const proxy = new Proxy({}, { has: refuse })
-    await startWith({}, { provide: 'PROXY', useValue: proxy })
+    const frozen = { provide: 'FROZEN', useValue: Object.freeze({}) }
+    await startWith({}, { provide: 'PROXY', useValue: proxy }, frozen)
   })
 
   test('runs in onModuleInit of a global module', async () => {
@@ -139,7 +140,8 @@ test('catchUp does nothing without a scheduler, and the start says so', async ()
   const warnings = (): string[] => logged.filter((line) => line.startsWith('warn'))
   let ran = 0
   const Job = jobClass([NIGHTLY, locked({ catchUp: '25h' })], () => ran++)
-  await (await startWith({ cronTime: CronTime }, Job)).close()
+  const Slotted = jobClass([locked({ name: 'slotted', catchUp: '25h', slot: () => 1 })], () => ran++)
+  await (await startWith({ cronTime: CronTime }, Job, Slotted)).close()
   expect([ran, warnings()]).toEqual([
     0,
     [expect.stringMatching(/^warn catchUp of Job.run does nothing.*import ScheduleModule.forRoot\(\)/)],

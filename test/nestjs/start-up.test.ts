@@ -93,15 +93,18 @@ describe('Five seconds after its start the application checks its lock tables', 
     await (await startWith({ lockProvider: provider })).close()
     await jest.advanceTimersByTimeAsync(5_000)
     expect(check).not.toHaveBeenCalled()
-    const application = await startWith({ lockProvider: provider })
-    const findings = promiseWithResolvers<Awaited<ReturnType<typeof provider.table.check>>>()
-    check.mockReturnValue(findings.promise)
-    await jest.advanceTimersByTimeAsync(5_000)
-    expect(check).toHaveBeenCalled()
-    await application.close()
-    findings.resolve([{ code: 'TABLE_MISSING', severity: 'error', message: 'There is none.', fix: [] }])
-    await new Promise(setImmediate)
-    expect(faults()).toEqual([])
+    const missing = { code: 'TABLE_MISSING', severity: 'error', message: 'There is none.', fix: [] } as const
+    for (const found of [[], [missing]]) {
+      const application = await startWith({ lockProvider: provider })
+      const findings = promiseWithResolvers<Awaited<ReturnType<typeof provider.table.check>>>()
+      check.mockReset().mockReturnValue(findings.promise)
+      await jest.advanceTimersByTimeAsync(5_000)
+      expect(check).toHaveBeenCalled()
+      await application.close()
+      findings.resolve(found)
+      await new Promise(setImmediate)
+      expect([...faults(), ...places()]).toEqual([])
+    }
   })
 })
 
@@ -122,11 +125,13 @@ describe('In production', () => {
     await expect(startWith(options)).rejects.toThrow(/in memory, and NODE_ENV is production/)
   })
 
-  test('it does for an application of a single instance', async () => {
+  test('it does for an application of a single instance, and elsewhere', async () => {
     startVirtualTime({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
     await startWith({ allowInMemory: true })
     await jest.advanceTimersByTimeAsync(5_000)
     expect(places()).toEqual([`log Locks go to ${MEMORY}${ZONES}`])
+    process.env['NODE_ENV'] = 'staging'
+    await startWith({})
   })
 })
 
