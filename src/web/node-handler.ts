@@ -83,8 +83,7 @@ function bodyOf(request: NodeRequest, incoming: IncomingMessage): ReadableStream
 }
 
 async function unreadBody(incoming: IncomingMessage): Promise<Buffer> {
-  // The client may have disconnected.
-  const body = await readBody(incoming.iterator({ destroyOnReturn: false })).catch(() => Buffer.alloc(0))
+  const body = await readBody(incoming.iterator({ destroyOnReturn: false }))
   // Discard the rest of the body, so that it does not delay the response.
   incoming.resume()
   return body

@@ -15,6 +15,7 @@ import { describe, expect, it, jest, test } from '@jest/globals'
 import { lockPage, nodeHandler, type LockPageOptions } from '../../src/web'
 import type { NodeRequest } from '../../src/web/node-handler'
 import { afterTest } from '../after-test'
+import { eventually } from '../eventually'
 import { listening } from '../listening'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { mutedWarnings, newProvider } from './open-page'
@@ -156,9 +157,11 @@ describe('the body that a parser left', () => {
   })
 
   it('is not read before authorize has answered', async () => {
-    const { port } = await mounted(leaving(new Proxy({}, { ownKeys: trap, get: trap })), () => undefined)
+    const read = jest.fn(trap)
+    const { port } = await mounted(leaving(new Proxy({}, { ownKeys: read, get: read })), () => undefined)
     const [answer, why] = await pause(port, 'read before')
     expect([answer.statusCode, why]).toEqual([401, 'Unauthorized\n'])
+    expect(read).not.toHaveBeenCalled()
   })
 })
 
@@ -258,14 +261,22 @@ it('answers a form of a megabyte, which it does not read, and the next request o
   expect(await provider.table.list()).toEqual([])
 })
 
-it('outlives a client that goes away in the middle of a form', async () => {
-  const { port } = await mounted()
+it('outlives a client that goes away in the middle of a form, and does nothing', async () => {
+  const handled = promiseWithResolvers()
+  const { provider, seen, port } = await mounted(
+    (handle) => (incoming, outgoing) => void handle(incoming, outgoing).then(() => handled.resolve()),
+  )
+  await provider.insert('job')
+  const { lockedBy = '', lockUntil } = (await provider.table.find('job')) ?? {}
+  const asked = { action: 'release', name: 'job', owner: lockedBy, until: lockUntil?.toISOString() ?? '' }
   const socket = connectTcp(port, '127.0.0.1')
-  socket.write(`POST ${PAUSE} HTTP/1.1\r\nHost: app.example\r\nContent-Length: 100\r\n\r\nfor=`)
-  await once(socket, 'connect')
-  // What was written goes out, and no more comes.
+  socket.write(
+    `POST /locks?${new URLSearchParams(asked).toString()} HTTP/1.1\r\nHost: app.example\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 100\r\n\r\nfor=`,
+  )
+  await eventually(() => expect(seen).toHaveLength(1))
   socket.resetAndDestroy()
-  await once(socket, 'close')
+  await handled.promise
+  expect((await provider.table.find('job'))?.held).toBe(true)
   expect((await send(port, '/'))[0].statusCode).toBe(200)
 })
 
