@@ -37,16 +37,16 @@ describe('a coordinator', () => {
     const provider = await newProvider()
     const coordinator = shedLockCoordinator(provider)
     expect(await coordinator.shouldRun(key(0), 30_000)).toBe(true)
-    const asked = coordinator.shouldRun(key(0, 'asked'), 30_000)
+    const asked = coordinator.shouldRun(key(0, 'asked: twice'), 30_000)
     const shutdown = coordinator.shutdown({ timeout: '20s' })
     expect(await asked).toBe(false)
     expect(await coordinator.shouldRun(key(0, 'late'), 30_000)).toBe(false)
     await coordinator.onComplete(key(0))
     expect(await shutdown).toEqual([])
     const another = shedLockCoordinator(provider)
-    expect(await another.shouldRun(key(0, 'asked'), 30_000)).toBe(true)
+    expect(await another.shouldRun(key(0, 'asked: twice'), 30_000)).toBe(true)
     expect(await another.shouldRun(key(1), 30_000)).toBe(true)
-    expect(await another.shutdown({ timeout: 1 })).toEqual(['asked', 'report'])
+    expect(await another.shutdown({ timeout: 1 })).toEqual(['asked: twice', 'report'])
   })
 
   test('a release that fails is reported to the listeners, and node-cron goes on', async () => {
@@ -123,7 +123,7 @@ describe('a coordinator', () => {
 
   test.each([
     ['report', 'use node-cron 4.4'],
-    [':2026-11-20T00:00:00.000Z', 'has no name'],
+    [':2026-11-20T00:00:00.000Z', 'set the name of the task'],
     ['report:1234567890123456789012', 'use node-cron 4.4'],
   ])('refuses the key %s', async (wrong, advice) => {
     const asked = shedLockCoordinator(new InMemoryLockProvider()).shouldRun(wrong, 1_000)

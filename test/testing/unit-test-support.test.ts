@@ -44,7 +44,10 @@ describe('makeAllAssertsPass', () => {
 })
 
 it('a FakeClock only goes forward', () => {
-  expect(() => new FakeClock().advance(-1)).toThrow(LockError)
+  const clock = new FakeClock()
+  for (const duration of ['1s', 500]) clock.advance(duration)
+  expect(() => clock.advance(-1)).toThrow(LockError)
+  expect(clock.now()).toBe(1_500)
 })
 
 it('a lock that is always free keeps nobody out, and is a lock for its task', async () => {
@@ -56,6 +59,7 @@ it('a lock that is always free keeps nobody out, and is a lock for its task', as
     const beside = await provider.lock(job)
     // As that of a real lock, it is greater than the one before.
     expect(await beside?.fencingToken()).toBe((await lock.fencingToken()) + 1)
+    expect(lock.remaining()).toBeLessThanOrEqual(60_000)
     await lock.extend('1h')
     expect(lock.remaining()).toBeGreaterThan(60_000)
     return signal.aborted
