@@ -243,6 +243,8 @@ require.extensions['.ts'] = (module, file) =>
   it.each([
     ['typeorm', 'cjs', '', 'module.exports = new DataSource(options)'],
     ['typeorm', 'mjs', '', 'export const source = new DataSource(options)\nexport default source'],
+    // Without a type in package.json, it is required first.
+    ['typeorm', 'js', '', 'export default await Promise.resolve(new DataSource(options))'],
     ['typeorm', 'mts', '', 'export default new DataSource(options)'],
     ['typeorm', 'ts', '', 'export const AppDataSource: DataSource = new DataSource(options)'],
     [
