@@ -128,7 +128,8 @@ let commands: ChildProcess | undefined
 let turn: Promise<unknown> = Promise.resolve()
 
 afterAll(() => {
-  commands?.kill()
+  // A command that waits for signals leaves handlers of them.
+  commands?.kill('SIGKILL')
 })
 
 /** Runs commands one after another in one process, because starting one takes ten times as long as most commands. */
