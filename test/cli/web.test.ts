@@ -38,6 +38,8 @@ describeBackends(availableBackends('sqlite'))('the page of the command line on $
     const near = [`${pathname}/`, pathname.slice(0, -1), `/x/..${pathname}x`]
     for (const path of ['', '/', '/favicon.ico', ...near])
       expect((await fetch(origin + path)).status).toBe(403)
+    // A wrong address is no error of the command.
+    expect(said('stderr')).toMatch(/: Press Ctrl-C to stop\.\n$/)
     expect((await post(address)).status).toBe(403)
     // It does not listen for other hosts.
     await expect(fetch(address.replace('127.0.0.1', '127.0.0.2'))).rejects.toThrow('fetch failed')
