@@ -179,11 +179,8 @@ export class Attempt {
     }
     const left = SHORTEST_ATTEMPT - (time.now() - this.#sent)
     if (left <= 0 && endSilent()) return undefined
-    const cancel = left > 0 ? time.after(left, endSilent, false) : undefined
-    return this.#answered.then(() => {
-      cancel?.()
-      return this.giveBack()
-    })
+    if (left > 0) time.after(left, endSilent, false)
+    return this.#answered.then(() => this.giveBack())
   }
 }
 

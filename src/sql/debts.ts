@@ -188,6 +188,5 @@ export class Debts {
   #endWaits(): void {
     if (this.#settlements.size > 0 || this.#acquiring > 0) return
     for (const resolve of this.#waiting) resolve()
-    this.#waiting.clear()
   }
 }

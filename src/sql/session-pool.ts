@@ -141,13 +141,12 @@ export class SessionPool {
   }
 
   #begin({ turn, begin }: WaitingTurn): void {
-    this.#stopWatch()
     this.#turns.add(turn)
     this.#waiting.shift()
     begin()
   }
 
-  /** No turn has begun or ended for a while, as when all connections are silent. */
+  /** No turn has ended for a while, as when all connections are silent. */
   readonly #beginAnother = (): void => {
     this.#cancelWatch = undefined
     const [first] = this.#waiting
@@ -305,7 +304,6 @@ export class SessionPool {
 
   readonly #closed = (): void => {
     this.#connections--
-    this.#next()
   }
 }
 
