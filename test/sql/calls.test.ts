@@ -16,10 +16,12 @@ const slowWrites: Fault = async (send, isWrite) => {
   if (isWrite) await later(500)
   return send()
 }
-const busyAfter = (milliseconds: number, sent?: boolean) => async () => {
-  await later(milliseconds)
-  throw new DriverError('SQLITE_BUSY', 'database is locked', sent)
-}
+const busyAfter =
+  (milliseconds: number, sent?: boolean, message = 'database is locked') =>
+  async () => {
+    await later(milliseconds)
+    throw new DriverError('SQLITE_BUSY', message, sent)
+  }
 
 const HELD = { executed: false, reason: 'held' }
 const ALREADY_RUN = { executed: false, reason: 'already-run' }
@@ -122,6 +124,18 @@ it.each([
   expect((await world.other.table.find('first'))?.lockedBy).toMatch(/\/1000\+58500 succeeded$/)
 })
 
+it('a run that failed after its lease has its own error in the record', async () => {
+  const run = new LockingTaskExecutor(world.provider).executeWithLock(
+    { ...known, lockAtMostFor: SECOND },
+    async () => {
+      await later(2 * SECOND)
+      throw new RangeError('late')
+    },
+  )
+  await expectFailure(run, { message: 'late' }, 2 * SECOND)
+  expect((await world.other.table.find('first'))?.lastRun?.error).toBe('RangeError')
+})
+
 it.each([
   ['a new lockAtLeastFor, from the acquisition on', [120_000, 90_000], 80_000],
   ['no lockAtLeastFor, so that it stays', [120_000, undefined], 50_000],
@@ -203,11 +217,14 @@ it('an acquisition whose answer got lost is not sent again', async () => {
   expect(acquisitions).toBe(1)
 })
 
-it('an extension ends with the lease, however long the time limit is', async () => {
+it.each<[string, Fault]>([
+  ['within 1999 ms – no more was left of its lease. Extend it earlier', swallowing],
+  ['within 1999 ms – check whether the connection pool is exhausted', busyAfter(10, false, 'pool timeout')],
+])('an extension ends with the lease, however long the time limit is, and says: %s', async (words, fault) => {
   const patient = new SqlLockProvider(world.network, dialects.sqlite, { timeLimit: HOUR })
   const lock = await patient.lock({ ...job(), lockAtMostFor: 2 * SECOND })
-  world.network.fault = swallowing
-  const message = expect.stringMatching(/no more was left of its lease\. Extend it earlier/)
+  world.network.fault = fault
+  const message = expect.stringContaining(words)
   await expectFailure(lock?.extend(HOUR), { code: 'TIMEOUT', message }, 2 * SECOND)
 })
 

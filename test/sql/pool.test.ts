@@ -456,7 +456,7 @@ describe('the connections of a pool', () => {
   })
 
   const SILENT = /not answer .* lock 'job' within 5000 ms – check whether/
-  const BUSY = /too busy .* lock 'job' within 5000 ms: /
+  const BUSY = /too busy .* lock 'job' within 5000 ms: .* – check whether its table is locked/
   const UNSENT = /^The connection to the database failed, before .* lock 'job' was sent: ECONNREFUSED$/
   const UNANSWERED = /lock 'job' without an answer of the database: Query read timeout$/
   const NO_WRITES = /not accept writes, .* lock 'job'.*: (no \(error STANDBY\)|the server is read-only \()/

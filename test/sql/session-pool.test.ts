@@ -100,7 +100,7 @@ describe('the connections of the locks', () => {
     expect(driver.own.size).toBe(0)
   })
 
-  it('are closed by a drain, also a silent one, and when the lease of a lock is over that nobody releases', async () => {
+  it('are closed by a drain, also a silent one, when the lease of a lock is over that nobody releases, and during a pause', async () => {
     await settle(lockAndRelease('job'))
     await settle(provider.drain())
     expect(driver.own.size).toBe(0)
@@ -113,13 +113,21 @@ describe('the connections of the locks', () => {
     await settle(provider.lock({ name: 'forgotten', lockAtMostFor: MINUTE }))
     await jest.advanceTimersByTimeAsync(MINUTE)
     expect(driver.own.size).toBe(0)
+    await settle(provider.table.pause('paused', { duration: '8h', reason: 'a look' }))
+    await jest.advanceTimersByTimeAsync(SECOND)
+    expect(driver.own.size).toBe(0)
   })
 
   it('are five at most for five hundred locks on a database that is near, and ten on a distant one', async () => {
-    driver.answer = () => later(1)
+    driver.answer = () => later(5)
+    // For longer than a quarter of the time limit.
     const near = await settle(many(500), LIMIT)
     expect(near.filter(({ status }) => status === 'rejected')).toEqual([])
     expect(driver.most).toBe(5)
+    // One after another, they use the same one.
+    await settle(many(60), 500)
+    for (let time = 0; time < 5; time++) await settle(lockAndRelease('job'), 300)
+    expect(driver.own.size).toBe(1)
     await settle(provider.drain(), SECOND)
     driver.answer = () => later(50)
     driver.opening = () => later(200)
@@ -134,7 +142,16 @@ describe('the connections of the locks', () => {
     driver.answer = () => later(1)
     await settle(many(50), LIMIT)
     expect(driver.most).toBe(2)
-    await settle(provider.drain())
+    provider = create({ ownConnections: 1 })
+    await settle(lockAndRelease('known'), SECOND)
+    const connect = jest.spyOn(driver, 'connect')
+    driver.answer = () => new Promise(() => undefined)
+    const silent = many(5, 'silent')
+    await jest.advanceTimersByTimeAsync(LIMIT / 2 - 1)
+    expect(connect).not.toHaveBeenCalled()
+    await settle(silent, LIMIT)
+    await settle(provider.drain(0), SECOND)
+    driver.answer = () => Promise.resolve()
     driver.opened = 0
     provider = create({ ownConnections: 0 })
     await settle(lockAndRelease('other'))
@@ -190,7 +207,7 @@ describe('the connections of the locks', () => {
     ['the host refuses them', new DriverError(undefined, 'ECONNREFUSED', false), 11],
   ])('are those of the pool if %s, and for some minutes after a refusal', async (_, error, tries) => {
     driver.opening = () => Promise.reject(error)
-    for (let time = 0; time < 5; time++) await settle(lockAndRelease(`job ${time}`))
+    for (let time = 0; time < 5; time++) await settle(lockAndRelease(`job ${time}`), MINUTE / 2)
     expect(driver).toMatchObject({ opened: tries, borrowed: 0 })
     expect(driver.own.size).toBe(0)
     driver.opening = () => Promise.resolve()
@@ -254,6 +271,7 @@ describe('the connections of the locks', () => {
   })
 
   it('that fell silent are ended, and a call that only repeats has another', async () => {
+    provider = create({ ownConnections: 1 })
     const lock = await settle(provider.lock(job()))
     const [silent = new Connection(driver, {} as SqlSession)] = driver.own
     driver.answer = (connection) => (connection === silent ? new Promise(() => undefined) : Promise.resolve())
@@ -335,6 +353,7 @@ describe('the connections of the locks', () => {
   })
 
   it('release a lock after the client was ended, which acquires none any more', async () => {
+    Object.assign(driver, { source: () => driver.unusable })
     const lock = await settle(provider.lock(job()))
     driver.unusable = () => new LockError('INVALID_CLIENT', 'destroyed')
     driver.opening = () => Promise.reject(new LockError('INVALID_CLIENT', 'destroyed'))
@@ -342,6 +361,8 @@ describe('the connections of the locks', () => {
     await expect(settle(provider.lock(job()))).rejects.toEqual(lockError('INVALID_CLIENT', 'destroyed'))
     expect(await world.held()).toEqual([])
     await settle(provider.drain())
+    driver.unusable = undefined
+    await expect(settle(provider.lock(job()))).rejects.toEqual(lockError('INVALID_CLIENT', 'destroyed'))
   })
 
   it('that lead elsewhere than the client does now acquire no lock, and none is used by a provider that may open none', async () => {
@@ -368,7 +389,10 @@ describe('the connections of the locks', () => {
   })
 })
 
-describe('a client that cannot open connections', () => {
+describe.each([
+  ['cannot', { open: undefined }, 10],
+  ['may not', {}, 0],
+])('a client that %s open connections', (_, how, ownConnections) => {
   it('lends ten, and five while they wait on the server for what another session has locked', async () => {
     let underWay = 0
     let most = 0
@@ -402,8 +426,8 @@ describe('a client that cannot open connections', () => {
   })
 
   beforeEach(() => {
-    driver = Object.assign(new FakeDriver(), { open: undefined })
-    provider = create()
+    driver = Object.assign(new FakeDriver(), how)
+    provider = create({ ownConnections })
   })
 
   it('keeps one of its pool while a lock is held, if there are enough', async () => {
@@ -412,6 +436,8 @@ describe('a client that cannot open connections', () => {
       const lock = await settle(provider.lock(job()))
       expect(driver.borrowed).toBe(keepsOne ? 1 : 0)
       await settle(Promise.resolve(lock?.extend('2h')))
+      expect(driver.borrowed).toBe(keepsOne ? 1 : 0)
+      await settle(Promise.all([provider.table.list(), provider.table.list()]))
       expect(driver.borrowed).toBe(keepsOne ? 1 : 0)
       await release(lock)
       expect(driver.borrowed).toBe(0)

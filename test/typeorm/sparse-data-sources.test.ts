@@ -91,6 +91,11 @@ it.each([
   expect(client.keepsOne).toBe(hasOne)
 })
 
+it("A client of Aurora's Data API opens no connections", () => {
+  const { dataSource } = sparse('aurora-mysql', {})
+  expect(queryRunnerClient(dataSource, 'mysql', false).open).toBeUndefined()
+})
+
 it.each([
   [{ host: 'db', port: 5432 }, 'db:5432'],
   [{ host: 'db' }, 'db'],

@@ -1,16 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { migrated, openMemory } from '../backends/open-database'
+import { lockError } from '../lock-error'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 const sqlJs = (autoSaveCallback: () => unknown) =>
   openMemory({ ...migrated(), type: 'sqljs', database: undefined, autoSave: true, autoSaveCallback })
+interface Statement {
+  step(): boolean
+}
+interface SqlJs {
+  prepare(text: string): Statement
+}
 
 describe('SQLite in memory', () => {
   it('of sql.js is not saved when a lock was merely refused', async () => {
     let saved = 0
-    const provider = typeOrmLockProvider(await sqlJs(() => saved++))
+    const dataSource = await sqlJs(() => saved++)
+    const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: SqlJs }
+    const prepare = jest.spyOn(databaseConnection, 'prepare')
+    const provider = typeOrmLockProvider(dataSource)
     const before = saved
     const lock = await provider.lock(job)
     const taken = saved
@@ -19,7 +29,24 @@ describe('SQLite in memory', () => {
     expect(saved).toBe(taken)
     await lock?.unlock()
     expect(saved).toBeGreaterThan(taken)
+    for (const { value } of prepare.mock.results)
+      expect(() => (value as Statement).step()).toThrow('Statement closed')
   })
+
+  it.each(['better-sqlite3', 'sql.js'])(
+    'of %s serves locks again after a statement failed',
+    async (library) => {
+      const dataSource = await (library === 'sql.js' ? sqlJs(() => undefined) : openMemory(migrated()))
+      await dataSource.query(
+        "create trigger refusal before update on shedlock begin select raise(abort, 'refused'); end",
+      )
+      const lock = await typeOrmLockProvider(dataSource).lock(job)
+      const refused = lockError('DATABASE_ERROR', /answered .* with error SQLITE_\w+: refused/)
+      await expect(lock?.extend('2h')).rejects.toEqual(refused)
+      await dataSource.query('drop trigger refusal')
+      await lock?.unlock()
+    },
+  )
 
   it('of sql.js is released again if it could not be saved', async () => {
     let save = (): unknown => undefined
