@@ -72,7 +72,7 @@ export function driverOf(dialect: DialectName): Driver {
     errorCode: (error) => {
       const { code } = error as PrismaErrorLike
       const adapter = adapterError(error)
-      if (typeof code === 'string' && code in CONFLICTS && !adapter) return code
+      if (typeof code === 'string' && code in CONFLICTS) return code
       const answer = driverError(dialect, error)
       if (answer) return driver.errorCode(answer)
       const kind = String(adapter?.kind)

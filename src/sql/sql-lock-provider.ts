@@ -9,7 +9,6 @@ import {
   configurationError,
   clientError,
   LockProvider,
-  LONGEST_TIMEOUT,
   type OptionParsers,
   type Refusal,
 } from '../core/internal'
@@ -156,8 +155,7 @@ export class SqlLockProvider extends LockProvider {
     this.description = `the table ${title(table.names)} (${dialect.name}${tier}${client.open ? own : ''})`
     this.#lockedBy = lockedBy
     this.#recordMessages = recordMessages
-    const limit = Math.min(timeLimit, LONGEST_TIMEOUT)
-    this.#table = new LockTable(client, known, table, findTable, limit, ownConnections)
+    this.#table = new LockTable(client, known, table, findTable, timeLimit, ownConnections)
     this.#debts = new Debts(this.#table.shared)
     this.table = new TableOperations(this.#table, lockedBy, (name, owner) => this.#row(name, [], owner))
   }
