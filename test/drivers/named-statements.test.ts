@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it, jest } from '@jest/globals'
 import type { Lock } from '../../src/core/lock'
-import { MOST_PREPARED } from '../../src/drivers/statement-names'
+import { MOST_PREPARED, nameOn, Preparation } from '../../src/drivers/statement-names'
 import { raw } from '../../src/sql/sql'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { afterTest } from '../after-test'
@@ -24,6 +24,20 @@ const warnings = () => warn.mock.calls.map(([warning]) => warning)
 
 beforeEach(() => {
   warn = jest.spyOn(process, 'emitWarning').mockReturnValue()
+})
+
+it('a connection keeps a limited number of names, and a client none after the first refusal', () => {
+  const connection = {}
+  const names = Array.from({ length: MOST_PREPARED + 1 }, (_, each) => nameOn(connection, `select ${each}`))
+  expect(new Set(names.slice(0, -1)).size).toBe(MOST_PREPARED)
+  expect([names.at(-1), nameOn(connection, 'select 0')]).toEqual([undefined, names[0]])
+  const preparation = new Preparation(true)
+  for (const name of ['one', 'two'])
+    expect(preparation.errorOf(new Error(`prepared statement "${name}" does not exist`))).toEqual(
+      expect.objectContaining({ code: 'NOT_PREPARED' }),
+    )
+  expect(preparation.isOn).toBe(false)
+  expect(warnings()).toEqual([REFUSED])
 })
 
 const clients = everyClient().filter(({ backend, orm }) => backend === 'postgres' && orm === 'TypeORM')

@@ -23,6 +23,28 @@ it("a connection of the lock's own is given up if it, or a hook of the app, does
   expect(end).toHaveBeenCalledTimes(1)
 })
 
+it.each(['error', 'end'])(
+  'a connection is not used after its %s, and closes if its host is silent',
+  async (event) => {
+    const connection = new EventEmitter()
+    const stream = { destroy: jest.fn(), ref: jest.fn(), unref: jest.fn() }
+    const session = await opened(connection, () => Promise.resolve(), {
+      wire: { stream: stream as never },
+      close: () => new Promise(() => undefined),
+      end: () => undefined,
+    })
+    session.rest()
+    expect(await session.wake()).toBe(true)
+    connection.emit(event)
+    expect(await session.wake()).toBe(false)
+    expect([stream.unref, stream.ref].map(({ mock }) => mock.calls.length)).toEqual([1, 2])
+    void session.release()
+    expect(stream.unref).toHaveBeenCalledTimes(2)
+    await jest.advanceTimersByTimeAsync(1_000)
+    expect(stream.destroy).toHaveBeenCalledTimes(1)
+  },
+)
+
 it('a lock reads its sockets under the fake timers of a test runner, which stand still', async () => {
   const fake = jest.spyOn(timers, 'setImmediate').mockImplementation(() => undefined as never)
   await readSockets()

@@ -43,6 +43,15 @@ describe('what is no PrismaClient', () => {
     expect(() => prismaLockProvider(value as PrismaClientLike)).toThrow(lockError('INVALID_CLIENT', message))
   })
 
+  test.each([
+    [{ schema: '' }, {}, 'shedlock'],
+    [{ schema: 'app' }, {}, 'app.shedlock'],
+    [{ schema: 'app' }, { schema: 'other' }, 'other.shedlock'],
+  ])('a client that tells only its adapter, with %j, is taken with %j for %s', (own, options, table) => {
+    const prisma = client({ _engineConfig: { adapter: { provider: 'postgres', options: own } } })
+    expect(prismaLockProvider(prisma, options).description).toBe(`the table ${table} (postgres)`)
+  })
+
   test('a client that does not tell its database is taken with a dialect', () => {
     expect(prismaLockProvider(client({}), { dialect: 'postgres' })).toBeDefined()
     expect(() => prismaLockProvider(client({}), { dialect: 'db2' as never })).toThrow(
@@ -109,6 +118,8 @@ const OF_ADAPTERS: typeof OF_ENGINE = [
   ['sqlite', adapter({ originalCode: '2067' }), answer('SQLITE_CONSTRAINT_UNIQUE')],
   // A pool of the driver that timed out.
   ['mariadb', adapter({ originalCode: '45028', kind: 'mysql' }), NOT_SENT],
+  // One that is closed.
+  ['mariadb', adapter({ originalCode: '45027', kind: 'mysql' }), NEVER_SENT],
   ['postgres', adapter({ originalCode: '45028', kind: 'postgres' }), answer('45028')],
   ['mssql', adapter({ originalCode: 'EREQUEST', kind: 'UniqueConstraintViolation' }), answer('P2002')],
   ['mssql', adapter({ originalCode: 'EREQUEST', kind: 'TableDoesNotExist' }), answer('TableDoesNotExist')],

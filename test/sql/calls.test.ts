@@ -201,10 +201,12 @@ it.each<[string, 'failed' | 'succeeded', Delivery[], object]>([
   expect(await settle(run, SECOND)).toMatchObject(result)
 })
 
-it('a read whose answer got lost is sent again', async () => {
+it('a read whose answer got lost is sent again, and its error names its lock', async () => {
   const faults = [() => new Promise<never>(() => undefined)]
   world.network.fault = (send) => (faults.pop() ?? send)()
   expect(await settle(world.provider.table.find('first'), 3 * SECOND)).toMatchObject({ held: false })
+  world.network.fault = () => Promise.reject(new DriverError('refused', 'no memory left'))
+  await expect(world.provider.table.find('first')).rejects.toMatchObject({ lockName: 'first' })
 })
 
 it('an acquisition whose answer got lost is not sent again', async () => {
@@ -238,6 +240,17 @@ it.each([true, false])(
     expect(world.network.sent).toHaveLength(2)
   },
 )
+
+it('a job whose run ends while it is paused is paused', async () => {
+  const lock = await world.other.lock(job())
+  world.network.next = async (deliver) => {
+    const answer = await deliver()
+    await lock?.unlock()
+    return answer
+  }
+  const pause = world.provider.table.pause('job', { duration: '8h', reason: 'a look' })
+  expect(await settle(pause, SECOND)).toBe(true)
+})
 
 it('a pause whose request arrives late has no effect once the pause was ended', async () => {
   await (await world.other.lock(job()))?.unlock()

@@ -130,10 +130,13 @@ describe('the check of a table before its first lock', () => {
       expect(result).toMatchObject({ reason: { code: 'TABLE_MISSING', lockName: `job ${each}` } })
   })
 
-  it('is sent again if it gets no answer, and fails no lock', async () => {
-    const { provider } = checking((check, send) => (check === 1 ? silent() : send()))
+  it.each([
+    ['gets no answer', silent, 20],
+    ['fails', failed('SQLITE_ERROR', 'no such function'), 19],
+  ])('is sent again if it %s, and fails no other lock', async (_, answer, acquired) => {
+    const { provider } = checking((check, send) => (check === 1 ? answer() : send()))
     const results = await settle(locks(provider), 2 * LIMIT)
-    for (const { status } of results) expect(status).toBe('fulfilled')
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(acquired)
     await settle(provider.drain(), SECOND)
   })
 
@@ -469,6 +472,12 @@ describe('the connections of a pool', () => {
     [{ write: silent }, 'TIMEOUT', SILENT, 'no answer within 5000 ms'],
     [refusing('pool timeout'), 'TIMEOUT', SILENT, 'DriverError: pool timeout'],
     [refusing('ECONNREFUSED'), 'DATABASE_ERROR', UNSENT, 'ECONNREFUSED'],
+    [
+      refusing('timeout: connect ECONNREFUSED'),
+      'DATABASE_ERROR',
+      /sent: timeout: connect EC/,
+      'ECONNREFUSED',
+    ],
     [refusing('full', 'SQLITE_BUSY'), 'TIMEOUT', BUSY, 'full'],
     [{ write: changing(0) }, 'TIMEOUT', BUSY, LOST_RACE],
     [{ write: unprepared }, 'TIMEOUT', BUSY, 'unprepared'],

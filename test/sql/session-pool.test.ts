@@ -156,6 +156,7 @@ describe('the connections of the locks', () => {
     provider = create({ ownConnections: 0 })
     await settle(lockAndRelease('other'))
     expect(driver).toMatchObject({ opened: 0, borrowed: 0 })
+    expect(provider.description).toBe("the table shedlock (sqlite, by the app's pool)")
     expect(() => create({ ownConnections: -1 })).toThrow('ownConnections must be a whole number, 0 or more')
   })
 

@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from '@jest/globals'
-import { type Dialect, dialects, DriverError, type SqlClient, SqlLockProvider } from '../../src/sql/internal'
+import {
+  type Dialect,
+  dialects,
+  DriverError,
+  lockTableNames,
+  type SqlClient,
+  SqlLockProvider,
+} from '../../src/sql/internal'
 import { lockError } from '../lock-error'
 import { type StatementSender, clientOf } from '../statement-sender'
 
@@ -23,6 +30,7 @@ it.each([
   [{ columnNames: { lockUntil: '' } }, 'columnNames.lockUntil is empty'],
   [{ columnNames: { name: 'LOCKED_AT' } }, 'one name for two columns (LOCKED_AT, lock_until, locked_at,'],
   [{ schema: 'a\nb' }, 'schema "a\\nb" contains control characters'],
+  [{ tableName: 'a\ud800' }, 'tableName "a\\ud800" contains control characters'],
   [{ tableName: 'locks ' }, "tableName 'locks ' ends with a blank – choose a name that postgres allows"],
   [{ columnNames: { name: 'ä'.repeat(32) } }, `columnNames.name '${'ä'.repeat(32)}' is longer than 63 bytes`],
 ])('the options %j are refused, with the reason', (options, reason) => {
@@ -58,6 +66,11 @@ it.each([
   [dialects.oracle, 'the table SHEDLOCK (oracle, never tested on a real server)'],
 ])('a provider says whether its database was ever met: %#', (dialect, description) => {
   expect(new SqlLockProvider(clientOf(untouched), dialect).description).toBe(description)
+})
+
+it('names that are given keep their case, where the others are in upper case', () => {
+  const names = lockTableNames({ tableName: 'Locks', columnNames: { name: 'Name' } }, dialects.oracle)
+  expect(names).toMatchObject({ tableName: 'Locks', columnNames: { name: 'Name', lockUntil: 'LOCK_UNTIL' } })
 })
 
 it('a time limit longer than any timer waits', async () => {

@@ -150,8 +150,11 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
       if (code === 'TABLE_MISSING' || code === 'TIME_INVALID') continue
       const [, column = '', is = ''] = WORDS.exec(message) ?? []
       expect(is).not.toBe('')
-      if (code === 'KEY_MISSING')
+      // Again and again, but its locks can be read.
+      for (let time = 0; code === 'KEY_MISSING' && time < 2; time++) {
         await expect(provider.lock({ name: 'job', lockAtMostFor: 2 })).rejects.toThrow('could hold one lock')
+        expect(await provider.table.find('job')).toBeUndefined()
+      }
       const change = CHANGES[backend.dialect]
       if (!change) return
       if (code === 'COLUMN_MISSING') await run([`alter table shedlock add ${column} ${is} default '-'`])

@@ -91,6 +91,16 @@ it.each([
   expect(client.keepsOne).toBe(hasOne)
 })
 
+it.each([
+  [{ schema: '' }, {}, 'shedlock'],
+  [{ schema: 'app' }, {}, 'app.shedlock'],
+  [{ schema: 'app' }, { schema: 'other' }, 'other.shedlock'],
+])('With %j in the DataSource, the options %j mean the table %s', (own, options, table) => {
+  const { dataSource } = sparse('postgres', {})
+  const provider = typeOrmLockProvider({ ...dataSource, options: { type: 'postgres', ...own } }, options)
+  expect(provider.description).toMatch(`the table ${table} (`)
+})
+
 it("A client of Aurora's Data API opens no connections", () => {
   const { dataSource } = sparse('aurora-mysql', {})
   expect(queryRunnerClient(dataSource, 'mysql', false).open).toBeUndefined()
