@@ -33,12 +33,12 @@ it.each(['error', 'end'])(
       close: () => new Promise(() => undefined),
       end: () => undefined,
     })
-    session.rest()
-    expect(await session.wake()).toBe(true)
+    session.rest?.()
+    expect(await session.wake?.()).toBe(true)
     connection.emit(event)
-    expect(await session.wake()).toBe(false)
+    expect(await session.wake?.()).toBe(false)
     expect([stream.unref, stream.ref].map(({ mock }) => mock.calls.length)).toEqual([1, 2])
-    void session.release()
+    void session.release?.()
     expect(stream.unref).toHaveBeenCalledTimes(2)
     await jest.advanceTimersByTimeAsync(1_000)
     expect(stream.destroy).toHaveBeenCalledTimes(1)

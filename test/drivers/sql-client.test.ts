@@ -77,7 +77,11 @@ describe('a SQL client', () => {
     ],
     [
       { severity: 'FATAL', code: '53300' },
-      { code: '53300', sent: false },
+      { code: '53300', sent: false, lasts: false },
+    ],
+    [
+      { severity: 'FATAL', code: '28P01' },
+      { code: '28P01', sent: false, lasts: true },
     ],
   ])('rejects with the code of %s, and whether it was sent', async (properties, meaning) => {
     const cause = Object.assign(new Error('no'), properties)
@@ -87,6 +91,27 @@ describe('a SQL client', () => {
       ...meaning,
       cause,
     })
+  })
+
+  it('passes on what a client says of itself', () => {
+    const asked = () => 'asked'
+    const own = {
+      pool: {},
+      server: 'db:1',
+      keepsOne: true,
+      schema: asked,
+      source: asked,
+      unusable: () => undefined,
+    }
+    const dropReadOnly = () => Promise.resolve('dropped')
+    const client = sqlClient(drivers.postgres, {
+      ...own,
+      dropReadOnly,
+      connect: () => Promise.reject(new Error()),
+    })
+    expect(client).toMatchObject({ pool: own.pool, server: 'db:1', keepsOne: true, open: undefined })
+    expect([client.schema?.(), client.source?.()]).toEqual(['asked', 'asked'])
+    expect(client).toMatchObject({ unusable: expect.any(Function), dropReadOnly: expect.any(Function) })
   })
 
   it('knows that nothing was sent if no session could be opened, whatever the error is', async () => {

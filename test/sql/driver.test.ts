@@ -4,6 +4,7 @@ import { drivers } from '../../src/drivers/drivers'
 /** Its code, whether it was sent, and whether the reason lasts. */
 type Meaning = readonly [code: string | undefined, isSent: boolean, lasts: boolean]
 const UNKNOWN: Meaning = [undefined, true, false]
+const UNSENT: Meaning = [undefined, false, false]
 const answered = (code: string): Meaning => [code, true, false]
 /** Repeating it helps as soon as another client has left. */
 const full = (code: string): Meaning => [code, false, false]
@@ -17,6 +18,12 @@ it.each<readonly [keyof typeof drivers, object, Meaning]>([
   ),
   ['postgres', { severity: 'FATAL', code: '57P01' }, UNKNOWN],
   ['postgres', { code: 'ECONNRESET' }, UNKNOWN],
+  ...['ECONNREFUSED', 'EAI_AGAIN'].map((code) => ['postgres', { code }, UNSENT] as const),
+  ['postgres', { code: 'ENOTFOUND' }, [undefined, false, true]],
+  // Of several addresses.
+  ['postgres', { errors: [] }, UNKNOWN],
+  ['postgres', { errors: [{ code: 'ECONNREFUSED' }, { code: 'ECONNRESET' }] }, UNKNOWN],
+  ['postgres', { errors: [{ code: 'ECONNREFUSED' }, { message: 'connect ETIMEDOUT' }] }, UNSENT],
   ['postgres', { message: 'Cannot serialize' }, UNKNOWN],
   ['postgres', { severity: 'FATAL', code: '28P01' }, ['28P01', false, true]],
   ['postgres', { severity: 'FATAL', code: '53300' }, full('53300')],

@@ -48,7 +48,9 @@ it('nothing is missed by a job that nobody has run before, or that was due longe
   expect(await missed()).toBeUndefined()
   await ran(before)
   expect(await missed()).toEqual(last)
+  const find = jest.spyOn(provider.table, 'find')
   expect(await missed({ atMost: '1ms' })).toBeUndefined()
+  expect(find).not.toHaveBeenCalled()
 })
 
 it('nothing is missed by a job that was moved to another time since its last run', async () => {

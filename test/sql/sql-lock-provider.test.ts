@@ -79,18 +79,24 @@ it('a time limit longer than any timer waits', async () => {
   await expect(provider.table.list()).resolves.toEqual([])
 })
 
-it('an operator learns why the table could not be created, although it cannot be checked again', async () => {
+const DENIED = lockError('DATABASE_ERROR', /1142.* grant this user the right to create tables/)
+it.each([
+  [
+    'cannot be checked again',
+    () => Promise.reject(new DriverError(undefined, 'the connection broke')),
+    DENIED,
+  ],
+  ['is still missing', () => Promise.resolve([]), DENIED],
+  ['is another one', () => Promise.resolve([{ column_name: 'name' }]), lockError('TABLE_MISMATCH')],
+])('an operator learns why the table could not be created, although it %s', async (_, again, error) => {
   const answers = [Promise.resolve([])]
   const denied: StatementSender = {
     execute: () => Promise.reject(new DriverError('1142', new Error('CREATE command denied to user'))),
-    query: () =>
-      answers.shift() ?? Promise.reject(new DriverError(undefined, new Error('the connection broke'))),
+    query: () => answers.shift() ?? again(),
   }
   // On PostgreSQL another read comes before what is repeated.
   const { table } = new SqlLockProvider(clientOf(denied), dialects.mysql)
-  await expect(table.create()).rejects.toEqual(
-    lockError('DATABASE_ERROR', /1142.* grant this user the right to create tables/),
-  )
+  await expect(table.create()).rejects.toEqual(error)
 })
 
 it.each(Object.values(dialects))(
