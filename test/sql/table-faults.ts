@@ -133,6 +133,11 @@ export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFau
   sqlite: [
     NO_TABLE,
     ['no column locked_by', MISSING, sqlite({ locked_by: '' }, `'old', ${TIMES}`)],
+    [
+      'no column locked_by, and a time that may be null',
+      `${MISSING}, ${NULLABLE}`,
+      sqlite({ lock_until: 'datetime null', locked_by: '' }),
+    ],
     ['a name that ignores case', CASE, sqlite({ name: `text collate nocase ${KEY}` }, ROW)],
     ['no key', KEYLESS, sqlite({ name: 'text' })],
     ['a key for some rows only', KEYLESS, [...sqlite({ name: 'text' }), KEY_OF_SOME_ROWS]],

@@ -153,6 +153,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
       // Again and again, but its locks can be read.
       for (let time = 0; code === 'KEY_MISSING' && time < 2; time++) {
         await expect(provider.lock({ name: 'job', lockAtMostFor: 2 })).rejects.toThrow('could hold one lock')
+        await expect(provider.table.create()).rejects.toThrow('could hold one lock')
         expect(await provider.table.find('job')).toBeUndefined()
       }
       const change = CHANGES[backend.dialect]
