@@ -144,7 +144,6 @@ export function endedOwner(owner: string, run?: EndedRun): string {
   const heldFor = Math.round(run.heldFor)
   const ending = `/${ranFor}${heldFor > 0 ? `+${heldFor}` : ''} ${run.outcome}`
   const who = owner.replace(RANDOM_PART, '')
-  if (who === owner) return owner
   // Only ASCII, because a column with another character set would refuse the release.
   const error = (run.error ?? '')
     .replace(/[^ -~]+/g, '?')
