@@ -146,6 +146,7 @@ describe('a process', () => {
     const here = onMachine(boots[0] ?? '', '4026531836')
     const owner = here.newOwner(here.defaultLockedBy()).replace(`/${process.pid}/`, `/${GONE}/`)
     expect(here.processOf(owner)).toBe('gone')
+    expect(here.processOf(owner.replace(os.hostname(), 'elsewhere'))).toBe('unknown')
     expect(onMachine(boots[0] ?? '', '4026531836').processOf(owner)).toBe('gone')
     expect(onMachine(boots[0] ?? '', '4026532601').processOf(owner)).toBe('unknown')
     expect(onMachine(boots[1] ?? '', '4026531836').processOf(owner)).toBe('unknown')

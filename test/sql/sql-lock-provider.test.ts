@@ -24,7 +24,9 @@ it('names of tables and columns have up to 63 bytes on PostgreSQL, and blanks, b
 it.each([
   [{ lockedBy: 'a\nb' }, 'lockedBy must be a string of 1 to 218 characters without control characters'],
   ...[5, '', ' ', 'x'.repeat(219)].map((lockedBy) => [{ lockedBy }, 'lockedBy must be a string'] as const),
-  [{ lockedBy: 'paused by me' }, "lockedBy begins with 'paused by', which marks a pause"],
+  ...['paused by', 'paused by me'].map(
+    (lockedBy) => [{ lockedBy }, "lockedBy begins with 'paused by', which marks a pause"] as const,
+  ),
   [{ timeLimit: 0 }, 'timeLimit is 0, so the database could never answer in time'],
   [{ tableName: ' ' }, 'tableName is empty'],
   [{ columnNames: { lockUntil: '' } }, 'columnNames.lockUntil is empty'],
