@@ -54,7 +54,7 @@ describe('what is no PrismaClient', () => {
 
   test('a client that does not tell its database is taken with a dialect', () => {
     expect(prismaLockProvider(client({}), { dialect: 'postgres' })).toBeDefined()
-    expect(() => prismaLockProvider(client({}), { dialect: 'db2' as never })).toThrow(
+    expect(() => prismaLockProvider(client({}), { dialect: 'constructor' as never })).toThrow(
       lockError('INVALID_CONFIGURATION'),
     )
   })

@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { drivers } from '../../src/drivers/drivers'
+import { dialects } from '../../src/sql/dialects'
 
 /** Its code, whether it was sent, and whether the reason lasts. */
 type Meaning = readonly [code: string | undefined, isSent: boolean, lasts: boolean]
@@ -85,3 +86,11 @@ it.each<readonly [keyof typeof drivers, object, Meaning]>([
   const error = Object.assign(new Error('no'), properties)
   expect([errorCode(error), !notSent(error), lasts(error)]).toEqual(meaning)
 })
+
+it.each([5, 261, 517, 6, 262, 1555, 2067])(
+  'after the code %d of SQLite, a statement is sent again',
+  (errcode) => {
+    const code = drivers.sqlite.errorCode({ code: 'ERR_SQLITE_ERROR', errcode } as object)
+    expect(dialects.sqlite.transientErrors).toHaveProperty(String(code))
+  },
+)

@@ -84,12 +84,12 @@ it('trouble comes first, the latest before what is known, then the others by sta
     jobView('running', row(LIVE, -4, 6)),
     jobView('known', { ...row(LIVE, -4_000, 6), lockUntil: FOR_EVER }),
     jobView('ahead', row('java', 180, 200)),
-    jobView('failed', row('host/1/1000 failed', -4, -3)),
+    jobView('failed', row('host/1/1000 failed', -90, -3)),
     jobView('missed', row('host/1/1000 succeeded', -80, -79), { job: every(60) }),
-    jobView('late', row('host/1/1000 succeeded', -80, -79), { overdueAfter: 70 * MINUTE }),
+    jobView('late', row('host/1/1000 succeeded', -80, -79), { overdueAfter: 30 * MINUTE }),
   ]
   expect(jobs.sort(troubleFirst).map(({ name }) => name)).toEqual(
-    ['failed', 'late', 'missed', 'known', 'ahead', 'running'].concat('tenant-9', 'tenant-10'),
+    ['failed', 'missed', 'late', 'known', 'ahead', 'running'].concat('tenant-9', 'tenant-10'),
   )
 })
 

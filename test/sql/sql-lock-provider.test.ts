@@ -41,6 +41,17 @@ it.each([
   )
 })
 
+it.each([
+  [dialects.mysql, 'a/*b', 'contains characters that do not work on mysql'],
+  [dialects.mysql, '🔒', 'contains characters that do not work on mysql'],
+  [dialects.mysql, 'x'.repeat(65), 'is longer than 64 bytes'],
+  [dialects.sqlite, 'x'.repeat(256), 'is longer than 255 bytes'],
+])('a name that another database may allow is refused: %#', (dialect, tableName, reason) => {
+  expect(() => new SqlLockProvider(clientOf(untouched), dialect, { tableName })).toThrow(
+    lockError('INVALID_CONFIGURATION', reason),
+  )
+})
+
 it.each([undefined, 'postgres', { name: 'postgres' }])('%o is refused at once as a dialect', (dialect) => {
   expect(() => new SqlLockProvider(clientOf(untouched), dialect as Dialect)).toThrow(
     lockError('INVALID_CONFIGURATION', 'pass one of dialects: dialects.postgres, dialects.cockroachdb, '),
