@@ -90,7 +90,7 @@ it.each<readonly [keyof typeof drivers, object, Meaning]>([
 it.each([5, 261, 517, 6, 262, 1555, 2067])(
   'after the code %d of SQLite, a statement is sent again',
   (errcode) => {
-    const code = drivers.sqlite.errorCode({ code: 'ERR_SQLITE_ERROR', errcode } as object)
+    const code = drivers.sqlite.errorCode({ code: 'ERR_SQLITE_ERROR', errcode })
     expect(dialects.sqlite.transientErrors).toHaveProperty(String(code))
   },
 )
