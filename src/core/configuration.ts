@@ -157,6 +157,8 @@ const UNFINISHED: readonly (readonly [what: string, cure: string, ...methods: st
  * released now
  */
 export function checkFinished<T>(value: T, lockName: string): T {
+  // Nearly every task.
+  if (Object(value) !== value) return value
   const has = (object: unknown, method: string): boolean =>
     typeof (object as Readonly<Record<string, unknown>> | null | undefined)?.[method] === 'function'
   const [what, cure] =
