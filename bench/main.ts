@@ -76,7 +76,7 @@ async function measureDatabase(name: string): Promise<DatabaseResults> {
   return {
     ...(await measureOperations(name)),
     network: await network(name, Math.ceil(rounds / 2), time),
-    contention: await contention(name, rounds, time * 6),
+    contention: await contention(name, rounds, time * 20),
     growth: await growth(name, rounds, time),
     crowd: await crowd(name, Math.ceil(rounds / 3)),
   }

@@ -118,7 +118,7 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
   const note = api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`
   if (!migrates)
     return [
-      `There are no migrations of ${path}: create this table as your others${where}, and generate the client${note}. Or let this command write a first migration: name its folder with --migrations. ${/mysql|sqlserver/.test(provider) ? '`prisma db push` may make it ignore the case of names; this' : 'This'} prints the table as SQL:`,
+      `There are no migrations of ${path}: create this table as your others${where}, and generate the client${note}. Or let this command write a first migration, for a database without tables: name its folder with --migrations. ${/mysql|sqlserver/.test(provider) ? '`prisma db push` may make it ignore the case of names; this' : 'This'} prints the table as SQL:`,
       `npx shedlock-orm sql ${provider}${nameFlags(names)}`,
     ]
   const withSql = text.includes('typedSql') ? ' --sql' : ''

@@ -33,7 +33,7 @@ const KNOWN = {
 const OTHER: Scheduler = [
   '',
   "lockAtLeastFor: '14m'",
-  '// let your scheduler call it every 15 minutes: lockAtLeastFor is a little less',
+  '// let your scheduler call it every 15 minutes: lockAtLeastFor is less, by more than a start may be late',
 ]
 
 /** Whether a framework starts its code in a way of its own. */
@@ -46,7 +46,7 @@ export function schedulersOf(member: Project): readonly (keyof typeof KNOWN)[] {
   const hasRoutes = ['vercel.json', ...member.sources()].some((file) =>
     /^vercel\.\w+$/.test(file)
       ? /\bcrons\b/.test(member.read(file))
-      : /^(src\/)?(app|pages|server)\/(.*\/)?api\/([[(].*[\])]\/)?crons?\b/.test(file) && isFramework(member),
+      : /^(src\/)?(app|pages|server)\/(.*\/)?api\/(.*\/)?crons?\b/.test(file) && isFramework(member),
   )
   return names.filter((name) => (name === ROUTES ? hasRoutes : member.declares(name)))
 }
@@ -85,7 +85,7 @@ export function usage(task: Task, plan: Plan): Usage {
   const apps = name === undefined ? project.members() : [project]
   const pages = [
     ...(isPrinted && !isUnused ? [] : [typeof known === 'string' ? known : DOCS]),
-    ...(name === undefined ? ['docs/guides/recipes.md#queues'] : []),
+    ...(name === undefined ? ['docs/guides/recipes.md#queues', 'docs/cli.md#shedlock-orm-exec'] : []),
     ...(apps.some(isFramework) ? [APPS] : []),
     ...(project.has('@nestjs/core') ? [SCHEDULERS[NEST]] : []),
   ].join(', ')

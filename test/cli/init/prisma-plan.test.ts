@@ -243,7 +243,7 @@ export default defineConfig({
     const { stdout } = await init(folder, '--table-name', 'locks')
     expect(stdout).toContain('npx prisma migrate deploy && ')
     expect(stdout).toMatch(
-      /There are no migrations of prisma\/mysql\.prisma: .* a first migration: name its folder with --migrations\. .*\n\n +npx shedlock-orm sql mysql --table-name locks\n/,
+      /There are no migrations of prisma\/mysql\.prisma: .* a first migration.*: name its folder with --migrations\. .*\n\n +npx shedlock-orm sql mysql --table-name locks\n/,
     )
   })
 

@@ -96,7 +96,7 @@ describe('the lines that shedlock-orm init prints', () => {
     const withExpress = { '@prisma/client': '7.10.0', croner: '10.0.1' }
     const dependencies = { ...withExpress, next: '14.2.35' }
     const route = { 'src/app/api/cron/report/route.ts': '', [USUAL]: SCHEMA }
-    const below = { 'app/api/[[...route]]/cron/report.ts': '', [USUAL]: SCHEMA }
+    const below = { 'app/api/posts/cron/report/route.ts': '', [USUAL]: SCHEMA }
     const inCode = {
       'vercel.ts': "export const config = { crons: [{ path: '/api/report' }] }",
       [USUAL]: SCHEMA,
