@@ -80,9 +80,13 @@ describeBackends(backends)('client extensions on $name', (backend) => {
       await own.$queryRawUnsafe('select 1')
       events.push('drained')
     }
-    const disconnect = jest.spyOn(own, '$disconnect')
+    const disconnect = own.$disconnect.bind(own)
+    jest.spyOn(own, '$disconnect').mockImplementation(() => {
+      events.push('disconnected')
+      return disconnect()
+    })
     await client.$disconnect()
-    expect([events, disconnect.mock.calls.length]).toEqual([['drained'], 1])
+    expect(events).toEqual(['drained', 'disconnected'])
   })
 
   test('all extensions of a client share what its pool allows: ten attempts at once', async () => {

@@ -142,8 +142,9 @@ it.each([
   ['less than what is left, which changes nothing', [1_000, undefined], 50_000],
 ] as const)('an extension has %s', async (_, [atMost, atLeast], kept) => {
   const lock = await world.provider.lock({ ...known, lockAtLeastFor: MINUTE })
+  await jest.advanceTimersByTimeAsync(4 * SECOND)
   await lock?.extend(atMost, atLeast)
-  await jest.advanceTimersByTimeAsync(10 * SECOND)
+  await jest.advanceTimersByTimeAsync(6 * SECOND)
   await lock?.unlock({ outcome: 'succeeded' })
   expect((await world.other.table.find('first'))?.lockedBy).toMatch(new RegExp(`/10000\\+${kept} succeeded$`))
 })
