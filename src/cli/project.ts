@@ -199,9 +199,10 @@ export class Project {
 
   /** The package.json of a package that is installed where the project finds it. */
   installed(name: string): Manifest | undefined {
-    return withParents(this.root)
-      .map((folder) => manifestIn(join(folder, 'node_modules', name)))
-      .find(Boolean)
+    const folders = withParents(this.root).map((folder) => join(folder, 'node_modules', name))
+    // As Yarn's Plug'n'Play does, without a folder.
+    const resolved = this.find([`${name}/package.json`])?.path
+    return [...folders, ...(resolved ? [dirname(resolved)] : [])].map(manifestIn).find(Boolean)
   }
 }
 

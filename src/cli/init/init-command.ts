@@ -51,7 +51,9 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
     const { version } = project.installed(name) ?? member.installed(name) ?? {}
     const [first = ''] = range.slice(1).split(' ')
     if (version !== undefined && version.localeCompare(first, 'en', { numeric: true }) < 0)
-      warn(`${name} ${version} is too old: update it to ${range} (docs/works-with.md), and run this again`)
+      warn(
+        `${name} ${version} is too old: update it to ${first} or later (docs/works-with.md), and run this again`,
+      )
   }
   if (project.manager() !== 'npm' && project.exists('package-lock.json'))
     warn('there is a package-lock.json, too: if your deployments use npm, install with it')
@@ -77,7 +79,9 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
     check(task, plan),
   ]
   const texts = steps.map(([what, code], n) => `${n + 1}. ${what}${code && `\n\n${indented(code, 3)}`}`)
-  print(texts.join('\n\n').replace(/\bnpx(?= )/g, project.manager() === 'bun' ? 'bunx' : 'npx'))
+  const isPnp = (project.workspace ?? project).exists('.pnp.cjs')
+  const runner = project.manager() === 'bun' ? 'bunx' : isPnp ? 'yarn' : 'npx'
+  print(texts.join('\n\n').replace(/\bnpx(?= )/g, runner))
 }
 
 /** In the first comments of a file. */

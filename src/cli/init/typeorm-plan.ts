@@ -7,7 +7,7 @@ import { isCommonJs, Project } from '../project'
 import { clientsOf, literal, type Plan, type Step, type Task } from './plan'
 
 /** The files of TypeORM's migrations: `1715028537217-CreateUser.ts`, with an ending that the DataSource may look for. */
-const DATED = /^(\d{13})(([-_]).+?((?:[-.]migration)?\.[cm]?[jt]s))$/i
+const DATED = /^(\d{13})(([-_]?).+?((?:[-.]?migration)?\.[cm]?[jt]s))$/i
 
 export async function typeOrmPlan(task: Task): Promise<Plan> {
   const { project, names, wanted } = task
@@ -96,12 +96,16 @@ async function migrationIn({ project, names }: Task, folder: string, date: numbe
   const dated = beside.filter((file) => DATED.test(basename(file)))
   const sample = dated.at(-1) ?? beside.at(-1)
   const extension = sample === undefined ? (project.isTypeScript() ? '.ts' : '.js') : extname(sample)
-  const [, , rest, separator = '-', ending = extension] = DATED.exec(basename(sample ?? '')) ?? []
+  const [, , rest = '-', separator = '-', ending = extension] = DATED.exec(basename(sample ?? '')) ?? []
   const classes = dated.map((each) => /\bclass (\w*?)\d{13}\b/.exec(project.read(each))?.[1])
   const [prefix = 'CreateShedLock', ...others] = new Set(classes)
   const name = `${dated.length > 1 && others.length === 0 ? prefix : 'CreateShedLock'}${date}`
+  const settings = project.sources(/\bmigrations *: /).map((each) => project.read(each))
   // A DataSource may look for a name that all share.
-  const isShared = dated.length > 1 && dated.every((file) => basename(file).slice(13) === rest)
+  const isShared =
+    dated.length > 1 &&
+    settings.some((each) => each.includes(basename(rest, extension))) &&
+    dated.every((file) => basename(file).slice(13) === rest)
   const file = `${folder}/${date}${isShared ? rest : `${separator}CreateShedLock${ending}`}`
   const path = join(project.root, file)
   const isJavaScript = extension.endsWith('js')
@@ -121,7 +125,6 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
   // Files that name the newest migration by its path.
   const stem = `/${basename(sample ?? '', extname(sample ?? ''))}`
   const lists = project.sources().filter((each) => sample && compact(project.read(each)).includes(stem))
-  const settings = project.sources(/\bmigrations *: /).map((each) => project.read(each))
   const isNamed = settings.length === 0 || settings.some((each) => each.includes(basename(folder)))
   const what = lists[0]
     ? `Add ${file} to ${lists.join(' and ')}, as the others are.`

@@ -144,10 +144,10 @@ describe('shedlock-orm init', () => {
     const { stderr } = await init(project({ ...files, ...installed }))
     const found = stderr.match(/[^ ]+ [\d.]+ is too old: .*$/gm)
     expect(found?.map((each) => each.replace(' (docs/works-with.md), and run this again', ''))).toEqual([
-      '@nestjs/core 9.4.3 is too old: update it to ^10.0.0 || ^11.0.0 || ^12.0.0',
-      'typeorm 0.2.45 is too old: update it to ^0.3.20 || ^1.0.0',
-      'typescript 4.7.3 is too old: update it to ^5.2',
-      '@nestjs/schedule 3.0.4 is too old: update it to ^4',
+      '@nestjs/core 9.4.3 is too old: update it to 10.0.0 or later',
+      'typeorm 0.2.45 is too old: update it to 0.3.20 or later',
+      'typescript 4.7.3 is too old: update it to 5.2 or later',
+      '@nestjs/schedule 3.0.4 is too old: update it to 4 or later',
     ])
   })
 

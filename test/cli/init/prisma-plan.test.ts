@@ -369,10 +369,14 @@ export default defineConfig({
     expect(stdout).toContain(`npx prisma migrate deploy${flag} && npx prisma generate${flag}\n`)
   })
 
-  it('prints the commands as Bun runs them', async () => {
-    const bun = project({ 'package.json': PRISMA, [USUAL]: SCHEMA, [LOCK_FILE]: LOCK, 'bun.lock': '' })
-    expect((await init(bun)).stdout).toContain(
-      '. Migrate, and generate the client, as you do when you deploy, or with:\n\n   bunx prisma migrate deploy && bunx prisma generate\n',
+  it.each([
+    ['bun.lock', 'bunx'],
+    ['.pnp.cjs', 'yarn'],
+    ['package-lock.json', 'npx'],
+  ])('prints the commands as the project runs them: %s', async (file, run) => {
+    const folder = project({ 'package.json': PRISMA, [USUAL]: SCHEMA, [LOCK_FILE]: LOCK, [file]: '' })
+    expect((await init(folder)).stdout).toContain(
+      `. Migrate, and generate the client, as you do when you deploy, or with:\n\n   ${run} prisma migrate deploy && ${run} prisma generate\n`,
     )
   })
 

@@ -27,10 +27,18 @@ describe('shedlock-orm init with TypeORM', () => {
     ],
     [
       'with the ending that a DataSource may look for',
-      { [`a/${OLD}-User.migration.ts`]: '', [`b/${OLD}-user-Migration.ts`]: '' },
-      { 'a/DATE-CreateShedLock.migration.ts': CLASS, 'b/DATE-CreateShedLock-Migration.ts': CLASS },
+      {
+        [`a/${OLD}-User.migration.ts`]: '',
+        [`b/${OLD}-user-Migration.ts`]: '',
+        [`c/${OLD}UserMigration.ts`]: '',
+      },
+      {
+        'a/DATE-CreateShedLock.migration.ts': CLASS,
+        'b/DATE-CreateShedLock-Migration.ts': CLASS,
+        'c/DATECreateShedLockMigration.ts': CLASS,
+      },
       [],
-      ['--migrations', 'a', '--migrations', 'b'],
+      ['--migrations', 'a', '--migrations', 'b', '--migrations', 'c'],
     ],
     [
       "as the project's Prettier is configured",
@@ -77,6 +85,20 @@ describe('shedlock-orm init with TypeORM', () => {
         'source.ts': "new DataSource({ migrations: ['db/*-app.ts'] })",
       },
       { 'db/DATE-app.ts': CLASS },
+    ],
+    [
+      'but not with the name of the only one',
+      { [`db/${OLD}-User.ts`]: '', 'a.ts': `({ migrations: [User${OLD}] }) // db/${OLD}-User.ts` },
+      { 'db/DATE-CreateShedLock.ts': CLASS },
+    ],
+    [
+      'but not with a name that two have by chance',
+      {
+        [`db/${OLD}-consent.ts`]: '',
+        'db/1715028537218-consent.ts': '',
+        'a.ts': "({ migrations: ['db/*.ts'] })",
+      },
+      { 'db/DATE-CreateShedLock.ts': CLASS },
     ],
     [
       'with the prefix that all classes share',
