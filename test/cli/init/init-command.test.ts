@@ -64,17 +64,6 @@ describe('shedlock-orm init', () => {
     )
   })
 
-  it('names all packages with an ORM', async () => {
-    const folder = project({
-      'package.json': JSON.stringify({ workspaces: ['*'] }),
-      'db/package.json': packageWith({ prisma: '7' }),
-      'api/package.json': packageWith({ typeorm: '1' }),
-    })
-    expect((await init(folder)).stderr).toContain(
-      'an ORM in api, db: run the command where the migrations or the schema are.',
-    )
-  })
-
   it('shows the scheduler of the package itself, and names all others', async () => {
     const folder = project({
       'package.json': packageWith({ 'node-cron': '4.0.0' }, { workspaces: ['*'] }),
@@ -91,16 +80,10 @@ describe('shedlock-orm init', () => {
 
   it.each<[string, Texts, string]>([
     ['npm', { 'package-lock.json': '', '../yarn.lock': '' }, 'npm install'],
-    ['npm, below the folder of another project', { '../yarn.lock': '' }, 'npm install'],
     ['Yarn', { '../yarn.lock': '', '../package.json': '{"workspaces":["app"]}' }, 'yarn add'],
     ['Bun', { 'bun.lock': '' }, 'bun add'],
     ['Bun, beside what npm left', { 'bun.lockb': '', 'package-lock.json': '' }, 'bun add'],
     ['pnpm', { '../package.json': '{"workspaces":["app"],"packageManager":"pnpm@10.1.0"}' }, 'pnpm add'],
-    [
-      'the workspace, beside what npm left',
-      { 'package-lock.json': '', '../yarn.lock': '', '../package.json': '{"workspaces":["app"]}' },
-      'yarn add',
-    ],
     ['Yarn, beside a workspace', { 'yarn.lock': '', '../pnpm-workspace.yaml': 'packages: [ui]' }, 'yarn add'],
     ['Bun, in a workspace of pnpm', { 'bun.lock': '', 'pnpm-workspace.yaml': '' }, 'bun add'],
     [
@@ -168,13 +151,7 @@ describe('shedlock-orm init', () => {
   })
 
   it.each<[string, Texts, boolean]>([
-    [
-      'in a workspace',
-      { 'package.json': packageWith({ typeorm: '1.1.1' }, { workspaces: ['apps/*'] }) },
-      true,
-    ],
     ['of Nx', { 'package.json': packageWith({ typeorm: '1' }), 'nx.json': '{}' }, true],
-    ['of pnpm', { 'package.json': packageWith({ typeorm: '1' }), 'pnpm-workspace.yaml': '' }, true],
     ['in a folder above that is no workspace', { 'package.json': packageWith({ typeorm: '1.1.1' }) }, false],
   ])('finds the packages that the root names, %s', async (_, files, finds) => {
     const nest = { '@nestjs/core': '11', '@nestjs/schedule': '5' }

@@ -421,9 +421,12 @@ export default defineConfig({
     ],
     [
       'at the root of a monorepo',
-      { 'package.json': '{}', 'apps/api/package.json': TYPEORM, 'apps/web/package.json': '{ template' },
+      {
+        ...{ 'package.json': '{}', 'apps/api/package.json': TYPEORM, 'apps/web/package.json': '{ template' },
+        'apps/db/package.json': packageWith({ prisma: '7' }),
+      },
       [],
-      /but there is an ORM in apps\/api: run the command where/,
+      /an ORM in apps\/api, apps\/db: run the command where the migrations or the schema are\./,
     ],
     [
       'with two ORMs',
