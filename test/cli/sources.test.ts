@@ -97,11 +97,6 @@ const DATA_SOURCE = ['-d', 'data-source.ts']
 
 it.each<[string, Refused, RegExp]>([
   [
-    'a database that is not named, but set in .env',
-    { files: { '.env': 'DATABASE_URL=file:x' } },
-    /--data-source\. \.env sets it: add --env \.env\.\n$/,
-  ],
-  [
     'a database that is not named, but set in .env as schema.prisma names it',
     { files: { '.env': 'PG=file:x', 'schema.prisma': SCHEMA } },
     /set --url, DATABASE_URL or PG in the environment .* \.env sets it: add --env \.env\.\n$/,
@@ -137,7 +132,7 @@ it.each<[string, Refused, RegExp]>([
     { files: { '.env': 'HOST_=db\nDATABASE_URL=postgres://${HOST_}/app' }, args: ENV_FILE },
     /The URL contains \$\{HOST_\} instead of its value – write the value/,
   ],
-  ...['prisma/.env', '.env.local', '.env.development'].map((file): [string, Refused, RegExp] => [
+  ...['.env', 'prisma/.env', '.env.local', '.env.development'].map((file): [string, Refused, RegExp] => [
     `a variable of ${file}, which is not named`,
     { files: { [file]: 'DATABASE_URL=file:x' } },
     new RegExp(`--data-source\\. ${file} sets it: add --env ${file}\\.\n$`),
