@@ -2,35 +2,15 @@ import { spawn } from 'node:child_process'
 import { Terminal, type IBufferLine } from '@xterm/headless'
 import { root } from '../../project'
 
-export interface Size {
-  readonly columns: number
-  readonly rows?: number
-}
-
-/** What a person sees of a program: in a terminal of its own, whose escape sequences an emulator has interpreted. */
-export interface Screen {
-  /** Every line, those that have scrolled away too. A line that was too long for the terminal is several. */
-  lines(): string[]
-  /** Those that continue the line before. */
-  wrapped(): string[]
-  /** Everything that the program wrote, with its escape sequences. */
-  written(): string
-  /** Types on its keyboard. */
-  type(keys: string): void
-  /** The exit status of the program. */
-  readonly ended: Promise<number | null>
-  /** Ends the program if it has not ended. */
-  close(): Promise<void>
-}
-
 /** The terminal of a person. Node.js shows no colours where CI is set. */
 const PERSON = { TERM: 'xterm-256color', CI: undefined, FORCE_COLOR: undefined, NO_COLOR: undefined }
 
+/** What a person sees of a program: in a terminal of its own, whose escape sequences an emulator has interpreted. */
 export function openTerminal(
   command: readonly string[],
-  { columns, rows = 40 }: Size,
+  { columns, rows = 40 }: { readonly columns: number; readonly rows?: number },
   env: Readonly<Record<string, string | undefined>> = {},
-): Screen {
+) {
   const quoted = command.map((word) => `'${word}'`).join(' ')
   const inside = `stty cols ${columns} rows ${rows}; exec ${quoted}`
   const child = spawn('script', ['--quiet', '--return', '--command', inside, '/dev/null'], {
@@ -53,14 +33,19 @@ export function openTerminal(
     return all.flatMap((line) => (line && isShown(line) ? [line.translateToString(true)] : []))
   }
   return {
+    /** Every line, those that have scrolled away too. A line that was too long for the terminal is several. */
     lines: () => lines(() => true),
+    /** Those that continue the line before. */
     wrapped: () => lines(({ isWrapped }) => isWrapped),
+    /** Everything that the program wrote, with its escape sequences. */
     written: () => written,
-    type: (keys) => child.stdin.write(keys),
+    type: (keys: string) => child.stdin.write(keys),
+    /** The exit status of the program. */
     ended: exited.then(async (status) => {
       await seen
       return status
     }),
+    /** Ends the program if it has not ended. */
     close: async () => {
       child.kill('SIGKILL')
       await exited
