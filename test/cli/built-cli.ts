@@ -8,7 +8,7 @@ import {
 import { once } from 'node:events'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll } from '@jest/globals'
+import { afterAll, expect } from '@jest/globals'
 import { root } from '../project'
 import { temporaryFolder } from '../temporary-folder'
 
@@ -21,6 +21,14 @@ export interface Finished {
   readonly stdout: string
   readonly stderr: string
 }
+
+/** Matches a text that contains this. */
+export const saying = (text: RegExp | string): unknown =>
+  typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text)
+
+/** Matches a command that failed with this status, and says so. */
+export const failed = (status: number, message: RegExp | string): unknown =>
+  expect.objectContaining({ status, stderr: saying(message) })
 
 export interface RunOptions {
   readonly cwd?: string

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { availableBackends, describeBackends } from '../backends'
 import { eventually } from '../eventually'
-import { FULL, runCli } from './built-cli'
+import { failed, FULL, runCli } from './built-cli'
 import { openCli } from './open-cli'
 
 const backends = availableBackends('sqlite')
@@ -94,17 +94,13 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     expect(skipped.stderr).toMatch(
       /\nshedlock-orm: Lock 'job': paused, .* left \(paused by ann: migration\) – true was skipped\.\n$/,
     )
-    const released = await run('release', 'job', '--yes')
-    expect(released).toMatchObject({ status: 1, stderr: expect.stringContaining('shedlock-orm resume job') })
+    expect(await run('release', 'job', '--yes')).toEqual(failed(1, 'shedlock-orm resume job'))
     expect(await isPaused()).toBe(true)
     expect(await run('resume', 'job')).toMatchObject({
       status: 0,
       stdout: 'The pause has ended. If the job was due meanwhile, run it now.\n',
     })
-    expect(await run('resume', 'job')).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining('not paused'),
-    })
+    expect(await run('resume', 'job')).toEqual(failed(1, 'not paused'))
     expect((await run('resume', 'other')).status).toBe(1)
     expect((await run('list')).stdout).toBe('job  idle, never ran (was paused by ann: migration)\n')
   })
@@ -116,10 +112,9 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
       ['check', 'job=1h'],
       ['check', '--help'],
     ])
-      expect(await runCli(command, { env, under: FULL.stdout })).toMatchObject({
-        status: 3,
-        stderr: expect.stringMatching(/^shedlock-orm: The output could not be written: ENOSPC.*\n$/m),
-      })
+      expect(await runCli(command, { env, under: FULL.stdout })).toEqual(
+        failed(3, /^shedlock-orm: The output could not be written: ENOSPC.*\n$/m),
+      )
     expect(await isPaused()).toBe(true)
   })
 

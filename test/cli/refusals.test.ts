@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { hideUrl, notConnected, scrub } from '../../src/cli/command-error'
-import { project, runCli } from './built-cli'
+import { failed, project, runCli } from './built-cli'
 
 const EXEC = ['exec', 'job', '--lock-at-most-for']
 const PAUSE = ['pause', 'job', '--duration']
@@ -86,12 +86,9 @@ it.each([
 it('a DataSource of a database that has no dialect is refused', async () => {
   const dataSource = "{ '@instanceof': Symbol.for('DataSource'), options: { type: 'mongodb' } }"
   const folder = project({ 'mongodb.cjs': `exports.dataSource = ${dataSource}` })
-  expect(await runCli(['list', '--data-source', join(folder, 'mongodb.cjs')])).toMatchObject({
-    status: 2,
-    stderr: expect.stringMatching(
-      /: A DataSource of type 'mongodb' cannot keep locks – it has no SQL: .*\.\n$/,
-    ),
-  })
+  expect(await runCli(['list', '--data-source', join(folder, 'mongodb.cjs')])).toEqual(
+    failed(2, /: A DataSource of type 'mongodb' cannot keep locks – it has no SQL: .*\.\n$/),
+  )
 })
 
 it.each([
@@ -102,10 +99,7 @@ it.each([
   const source = `exports.source = { '@instanceof': Symbol.for('DataSource'), options: { type: 'postgres', ${options} },
     createQueryRunner() {}, setOptions() { throw new AggregateError([new Error('no role\\n  with hunter2')]) } }`
   const file = join(project({ 'source.cjs': source }), 'source.cjs')
-  expect(await runCli(['list', '-d', file])).toMatchObject({
-    status: 3,
-    stderr: expect.stringContaining(' failed: no role with *** – '),
-  })
+  expect(await runCli(['list', '-d', file])).toEqual(failed(3, ' failed: no role with *** – '))
 })
 
 it.each([

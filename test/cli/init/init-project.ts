@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from '@jest/globals'
 import { prismaMigration, prismaModel } from '../../../src/prisma/prisma-model'
 import { root } from '../../project'
-import { runCli, type Texts } from '../built-cli'
+import { runCli, saying, type Texts } from '../built-cli'
 
 export const TYPEORM = packageWith({ typeorm: '^1.1.1', typescript: '^6.0.0' })
 export const PRISMA = packageWith({ '@prisma/client': '^7.10.0' })
@@ -40,6 +40,10 @@ export async function init(cwd: string, ...args: string[]) {
   )
   return { status, stdout, stderr, added, names: changed.map(([name]) => name) }
 }
+
+/** Matches a run that wrote nothing, and says why. */
+export const refused = (why: RegExp | string): unknown =>
+  expect.objectContaining({ status: 2, names: [], stdout: '', stderr: saying(why) })
 
 /** What the compiler says about a project. */
 export function tsc(cwd: string): string {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { root } from '../../project'
 import { temporaryFolder } from '../../temporary-folder'
-import { project, runCli, type Texts } from '../built-cli'
+import { failed, project, runCli, type Texts } from '../built-cli'
 import { init, MIGRATION, MODEL, OLD, PRISMA, SCHEMA, tsc, TYPEORM, USER, USUAL, VALID } from './init-project'
 
 /** Root may read and write everything, unless it gives that up. */
@@ -74,11 +74,9 @@ describe('shedlock-orm init on files', () => {
     const migrations = join(folder, 'prisma/migrations')
     mkdirSync(migrations)
     chmodSync(migrations, 0o555)
-    const refused = await runCli(['init'], { cwd: folder, under: AS_USER })
-    expect(refused).toMatchObject({
-      status: 2,
-      stderr: expect.stringMatching(/added the model.*\n.*cannot be written/),
-    })
+    expect(await runCli(['init'], { cwd: folder, under: AS_USER })).toEqual(
+      failed(2, /added the model.*\n.*cannot be written/),
+    )
     chmodSync(migrations, 0o755)
     expect(Object.keys((await init(folder)).added)).toContain(`prisma/${MIGRATION}`)
     expect((await init(folder)).added).toEqual({})
