@@ -1,6 +1,5 @@
 import { jest } from '@jest/globals'
 import type { LockRecord } from '../../src/sql/records'
-import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { lockPage, type LockPageOptions } from '../../src/web/lock-page'
 import { openMemory } from '../backends/open-database'
@@ -52,29 +51,15 @@ export function pageOf(provider: Parameters<typeof lockPage>[0], options: Partia
   }
 }
 
-/** A row as another program may write it. It is held for a minute unless `until` says otherwise, in seconds from now. */
-interface ForeignRow {
-  readonly owner?: string
-  readonly at?: number
-  readonly until?: number
-}
-
-type PageProvider = SqlLockProvider & {
-  insert(name: string, row?: ForeignRow): Promise<void>
-  remove(name: string): Promise<void>
-}
-
-export async function newProvider(): Promise<PageProvider> {
+export async function newProvider() {
   const dataSource = await openMemory()
   const provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
   await provider.table.create()
   const time = "coalesce(strftime('%Y-%m-%d %H:%M:%f', 'now', ?), 'infinity')"
   const row = `INSERT INTO shedlock(name, lock_until, locked_at, locked_by) VALUES (?, ${time}, ${time}, ?)`
   return Object.assign(provider, {
-    insert: async (
-      name: string,
-      { owner = 'host-2/7', at = 0, until = 60 }: ForeignRow = {},
-    ): Promise<void> => {
+    /** Writes a row as another program may. It is held for a minute unless `until` says otherwise, in seconds from now. */
+    insert: async (name: string, { owner = 'host-2/7', at = 0, until = 60 } = {}): Promise<void> => {
       await dataSource.query(row, [name, `${until} seconds`, `${at} seconds`, owner])
     },
     remove: async (name: string): Promise<void> => {
