@@ -70,13 +70,6 @@ describe('a method with @SchedulerLock', () => {
     await expect(reports.fail()).rejects.toEqual(new RangeError('my own'))
   })
 
-  test('returns undefined when it is skipped', async () => {
-    const reports = (await start(Reports)).get(Reports)
-    await lockProvider.lock({ name: 'eu-acme', lockAtMostFor: '1m' })
-    expect(await reports.perTenant('acme')).toBeUndefined()
-    expect(await reports.perTenant('other')).toEqual({ tenant: 'other', lock: 'eu-other' })
-  })
-
   test('does not run when ShedLockModule is not imported', async () => {
     let ran = 0
     const Jobs = jobClass([SchedulerLock({ name: 'job', lockAtMostFor: '1m' })], () => ran++)

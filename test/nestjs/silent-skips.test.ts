@@ -37,7 +37,6 @@ describe('Two jobs with one lock and one schedule', () => {
   })
 
   test.each<[string, MethodDecorator, MethodDecorator, object]>([
-    ['of classes that have nothing in common', NIGHTLY, NIGHTLY, {}],
     ['with names of their own', NIGHTLY, Cron('0 3 * * *', { name: 'two' }), {}],
     ['with @Timeout', Timeout(1_000_000), Timeout(1_000_000), {}],
     ['that wait for each other, but have one slot', NIGHTLY, NIGHTLY, { wait: '1h', slot: () => 1 }],

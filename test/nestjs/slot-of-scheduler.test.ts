@@ -1,7 +1,7 @@
 import type { Provider } from '@nestjs/common'
 import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
 import { CronJob, CronTime } from 'cron'
-import { describe, expect, jest, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { parseJob } from '../../src/core/jobs'
 import { runNow } from '../../src/core/wrapped-task'
 import { LockingTaskExecutors } from '../../src/nestjs/locking-task-executors'
@@ -72,29 +72,6 @@ describe('the slot is that of the scheduler', () => {
     registry.addCronJob('named', CronJob.from({ cronTime: '0 0 1 8 *', timeZone: 'UTC', onTick }))
     await registry.getCronJob('named').fireOnTick()
     await eventually(() => expect(tried).toEqual(['08-01']))
-  })
-
-  test('although the method of the instance or of the class was replaced after the start', async () => {
-    const { application, tried } = await start()
-    const jobs = application.get(Jobs)
-    // Both call the original, but have no metadata.
-    jest.spyOn(Jobs.prototype, 'named')
-    jest.spyOn(jobs, 'nameless')
-    await Promise.resolve(jobs.named())
-    await Promise.resolve(jobs.nameless())
-    expect(tried).toEqual(['01-01', '01-01'])
-  })
-
-  test('of a subclass that overrides the schedule', async () => {
-    class Heir extends Jobs {
-      @Cron('0 0 1 8 *', { timeZone: 'UTC' })
-      override named(): string {
-        return super.named()
-      }
-    }
-    const { application, tried } = await start(Heir)
-    await Promise.resolve(application.get(Heir).named())
-    expect(tried).toEqual(['08-01'])
   })
 })
 
