@@ -182,9 +182,9 @@ describe('the lines that shedlock-orm init prints', () => {
   })
 
   it('do not import the DataSource of the command line, beside that of Nest', async () => {
-    const files = { 'data-source.ts': 'export default new DataSource({})' }
+    const files = { 'data-source.ts': 'export const own = new DataSource({})' }
     const code = await printed({ typeorm: '1.1.1', '@nestjs/typeorm': '12', croner: '10.0.1' }, files)
-    expect(code).toContain('// and dataSource, your client')
+    expect(code).toContain('// and dataSource, your client\n')
     const service = 'export class PrismaService extends PrismaClient {}'
     const nest = { typeorm: '1.1.1', '@nestjs/typeorm': '12', '@nestjs/schedule': '6' }
     expect(await printed(nest, { 'a.ts': service, 'b.ts': `${service} // typeorm` })).toContain('forRoot({')
