@@ -22,7 +22,6 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** Matches a text that contains this. */
 export const saying = (text: RegExp | string): unknown =>
   typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text)
 
@@ -96,7 +95,6 @@ export function startCli(args: readonly string[], env: Texts) {
   return { child, up, ended, said, stop }
 }
 
-/** Collects the output of a process as it arrives. */
 function writtenBy(child: ChildProcessWithoutNullStreams) {
   const written = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const)

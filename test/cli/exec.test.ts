@@ -32,7 +32,6 @@ async function behindProxy(address: string) {
   return { proxy, env: { DATABASE_URL: url.href } }
 }
 
-/** For how many milliseconds the lock was acquired and extended. */
 async function leaseOf({ table }: SqlLockProvider): Promise<number> {
   const lock = await table.find('job')
   return (lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)
@@ -166,7 +165,6 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     for (const code of [0, 255])
       expect((await run(...LOCK, '--skipped-exit-code', `${code}`, ...node(''))).status).toBe(code)
     expect(await run(...LOCK, '--quiet', ...node(''))).toEqual({ status: 75, stdout: '', stderr: '' })
-    // Errors are printed.
     expect(await run(...LOCK, '--quiet', '--table-name', 'other', ...node(''))).toEqual(
       failed(
         3,
@@ -250,7 +248,6 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     const { provider, run, isHeld } = await openCli(backend)
     const limited = ['--lock-at-most-for', '4s', '--keep-alive-at-most', '5s']
     const running = run('exec', 'job', ...limited, ...FOREVER)
-    // Extended at least once.
     await eventually(async () => expect(await leaseOf(provider)).toBeGreaterThan(5_000))
     expect(await running).toEqual(
       failed(

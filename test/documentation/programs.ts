@@ -1,9 +1,7 @@
 import { read } from '../project'
 
-/** TypeScript from a page. */
 export interface Program {
   readonly page: string
-  /** The heading under which its blocks stand. */
   readonly heading: string
   readonly file: string
   readonly text: string

@@ -19,7 +19,6 @@ import { startScheduler, startWith } from './application'
 import { jobClass } from './job-class'
 import { startVirtualTime } from '../core/virtual-time'
 
-/** A class with such a method. */
 const jobWith = (...decorators: MethodDecorator[]) => jobClass(decorators, () => 'ran')
 
 const BERLIN = { timeZone: 'Europe/Berlin' }

@@ -49,7 +49,6 @@ export function thrown(cause: { readonly originalCode: string } | { readonly cod
   return { meta: { driverAdapterError: { cause } } }
 }
 
-/** Returns the first adapter for a backend. */
 export function adapterFor(backend: string): Adapter {
   const adapter = ADAPTERS.find(({ backends }) => backends.test(backend))
   if (!adapter) throw new Error(`Prisma has no adapter for ${backend}.`)

@@ -101,7 +101,6 @@ describeBackends(backends)('the table of Prisma on $name by $adapter', (backend)
     'a schema engine, and not MySQL',
   )
 
-  /** A project with these files, for the command line. */
   const openProject = async (files: string) => {
     const project = await mkdtemp(join(root, 'node_modules', '.prisma-test-'))
     afterTest(() => rm(project, { recursive: true }))

@@ -13,7 +13,6 @@ import { lockError } from '../lock-error'
 
 type AnyDataSource = DataSource | DataSource03
 
-/** What a migration of the app needs. */
 interface QueryRunner {
   query(text: string): Promise<unknown>
   renameTable(from: string, to: string): Promise<void>
@@ -153,7 +152,6 @@ describeBackends(cases)('entity, migration and provider of TypeORM $version on $
   })
 })
 
-/** A migration of the app. */
 const migration = (name: string, up: string, down: string) =>
   class {
     readonly name = name

@@ -329,7 +329,6 @@ describe('what the app knows of its jobs', () => {
     expect(await never.html()).toContain('never again')
   })
 
-  /** A page whose job does this. */
   async function openRun(task: () => unknown) {
     const provider = await newProvider()
     const executor = new LockingTaskExecutor(provider, { defaultLockAtMostFor: '1m' })

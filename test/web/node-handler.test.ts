@@ -53,7 +53,6 @@ async function send(
   return [answer, await text(answer)]
 }
 
-/** Sends the form of a pause. */
 const pause = (port: number, body = 'for=1h&reason=r') =>
   send(port, PAUSE, { method: 'POST', headers: { ...FORM, 'sec-fetch-site': 'same-origin' } }, body)
 

@@ -4,10 +4,8 @@ import { typeOrmLockProvider } from '../../src/typeorm/typeorm-lock-provider'
 import { lockPage, type LockPageOptions } from '../../src/web/lock-page'
 import { openMemory } from '../backends/open-database'
 
-/** The warnings of a test, which are not printed. */
 export const mutedWarnings = () => jest.spyOn(process, 'emitWarning').mockReturnValue()
 
-/** The status and the text of an answer. */
 export const said = (answer: Promise<Response>) =>
   answer.then(async (response) => [response.status, await response.text()])
 
@@ -15,7 +13,6 @@ export const ADDRESS = 'https://app.example/locks'
 /** What a browser sends with a form of the page. */
 export const FROM_HERE = { 'sec-fetch-site': 'same-origin', origin: 'https://app.example' }
 
-/** What the page says in JSON. */
 export interface Json {
   readonly locks: readonly (Partial<LockRecord> & { name: string; state: string; provider: string })[]
   readonly failures: readonly { provider: string; code: string; message: string }[]

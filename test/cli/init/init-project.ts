@@ -13,7 +13,6 @@ export function packageWith(dependencies: Texts, rest: object = {}): string {
   return JSON.stringify({ dependencies: { 'shedlock-orm': '^0.1.0', ...dependencies }, ...rest })
 }
 
-/** The project's files and their contents. */
 function contentsOf(folder: string): Texts {
   // Prisma keeps its config compiled.
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
@@ -45,7 +44,6 @@ export async function init(cwd: string, ...args: string[]) {
 export const refused = (why: RegExp | string): unknown =>
   expect.objectContaining({ status: 2, names: [], stdout: '', stderr: saying(why) })
 
-/** What the compiler says about a project. */
 export function tsc(cwd: string): string {
   const compiler = join(root, 'node_modules/typescript-7/bin/tsc')
   return spawnSync(process.execPath, [compiler, '-p', 'tsconfig.json'], { cwd, encoding: 'utf8' }).stdout

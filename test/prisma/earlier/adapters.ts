@@ -71,7 +71,6 @@ export function thrown({ originalCode: code }: { readonly originalCode: string }
   }
 }
 
-/** Returns the first adapter for a backend. */
 export function adapterFor(backend: string): Adapter {
   const adapter = ADAPTERS.find(({ backends }) => backends.test(backend))
   if (!adapter) throw new Error(`Prisma ${PRISMA} has no adapter for ${backend}.`)

@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline'
 import type { afterTest } from '../../after-test'
 import type { APPS } from './programs'
 
-/** An instance of an app, and what it said. */
 export class Instance {
   readonly #child
   readonly #lines: string[] = []
@@ -36,7 +35,6 @@ export class Instance {
     return this.lines.flatMap((line) => (`${line} `.startsWith(begin) ? [line.slice(begin.length)] : []))
   }
 
-  /** What became of all fires of a job. */
   firesOf(lock: string): string[] {
     return this.lines.filter((line) => line.includes(` ${lock} `))
   }

@@ -35,7 +35,6 @@ async function visit(
   return { page, complaints }
 }
 
-/** What the row of a job says. */
 const text = (page: Page, job: string, label: string): Promise<string> =>
   page.locator(`[id="/${job}"] td[data-label="${label}"]`).innerText()
 

@@ -17,7 +17,6 @@ const TIME_LIMIT = 400_000
 const project = join(temporaryFolder(), 'prisma-8')
 const fixtures = join(__dirname, 'fixtures', 'prisma8')
 
-/** Runs Node.js 22 in the project. */
 async function run(url: string, ...args: string[]): Promise<string> {
   const program = join(project, 'node_modules', `node-${PLATFORM}`, 'bin', 'node')
   const options = { cwd: project, env: { ...process.env, DATABASE_URL: url }, timeout: TIME_LIMIT }

@@ -64,13 +64,11 @@ async function until<Found>(page: Page, find: (seen: Seen[]) => Found | undefine
 const seenBy = (page: Page): Promise<Seen[]> => page.evaluate<Seen[]>('seen')
 const isBegin = ({ what }: Seen): boolean => what === 'begins'
 
-/** How often each of the ticks after this one was run. */
 function runsOf(seen: readonly Seen[], after: number): number[] {
   const due = seen.filter((each) => isBegin(each) && (each.due ?? 0) > after).map((each) => each.due)
   return [...new Set(due)].map((tick) => due.filter((each) => each === tick).length)
 }
 
-/** The last tick so far. */
 const lastTick = async (page: Page): Promise<number> =>
   Math.max(0, ...(await seenBy(page)).flatMap(({ due }) => due ?? []))
 
@@ -84,7 +82,6 @@ async function expectOneRunForEachTick(page: Page): Promise<void> {
   expect(Math.max(...runs)).toBe(1)
 }
 
-/** Waits until a tick is run so often. */
 async function untilRun(page: Page, times: number): Promise<void> {
   const tick = await lastTick(page)
   await until(page, (seen) => runsOf(seen, tick).includes(times) || undefined)
