@@ -44,14 +44,12 @@ export default defineConfig({ schema: 'schema.prisma', datasource: { url: env('A
     })
   })
 
-  it.each([
+  const SET = { DATABASE_URL: 'file:./dev.db?connection_limit=1' }
+
+  it.each<[string, string, Texts, string[], string]>([
     ['that it contains', 'url = "file:./dev.db"', {}, [], 'prisma/schema.prisma'],
-    ...[{ DATABASE_URL: 'file:./dev.db?connection_limit=1' }].flatMap(
-      (env): [string, string, Texts, string[], string][] => [
-        ['in DATABASE_URL', 'url = env("DATABASE_URL")', env, [], 'DATABASE_URL of the environment'],
-        ['in --url', '', {}, ['--url', env.DATABASE_URL], '--url'],
-      ],
-    ),
+    ['in DATABASE_URL', 'url = env("DATABASE_URL")', SET, [], 'DATABASE_URL of the environment'],
+    ['in --url', '', {}, ['--url', SET.DATABASE_URL], '--url'],
   ])("beside the schema, where Prisma's engines look for a file %s", async (_, source, env, args, by) => {
     const folder = project({ 'prisma/schema.prisma': schema(source) }, 'better-sqlite3')
     copyFileSync(url.slice(5), join(folder, 'prisma/dev.db'))
