@@ -1,4 +1,4 @@
-import { DataSource, DefaultNamingStrategy, type DataSourceOptions } from 'typeorm'
+import { DataSource, DefaultNamingStrategy, type DataSourceOptions, type QueryRunner } from 'typeorm'
 import { DataSource as DataSource03, type DataSourceOptions as DataSourceOptions03 } from 'typeorm-0.3'
 import { beforeEach, expect, it } from '@jest/globals'
 import type { LockTableOptions } from '../../src/sql/names'
@@ -12,11 +12,6 @@ import { itIf, itOn } from '../it-if'
 import { lockError } from '../lock-error'
 
 type AnyDataSource = DataSource | DataSource03
-
-interface QueryRunner {
-  query(text: string): Promise<unknown>
-  renameTable(from: string, to: string): Promise<void>
-}
 
 const versions = {
   '1.x': (options: DataSourceOptions) => new DataSource(options),
