@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { entries, FRAMEWORKS, installed, installInto, root, temporaryFolder } from '../packed-package'
-import { otherNode, type OtherNode } from './other-node'
+import { otherNode } from './other-node'
 
 const SUPPORTED = [20, 22, 24, 26]
 const current = Number.parseInt(process.versions.node)
@@ -13,7 +13,7 @@ beforeAll(() => installInto(app))
 
 // This one's own version is what `npm test` runs on.
 describe.each(SUPPORTED.filter((major) => major !== current))('Node.js %i', (major) => {
-  let other: OtherNode
+  let other: Awaited<ReturnType<typeof otherNode>>
 
   /** @returns what it wrote to its standard error */
   async function run(cwd: string, ...args: string[]): Promise<string> {

@@ -12,13 +12,8 @@ export const PLATFORM = `${process.platform === 'win32' ? 'win' : process.platfo
  */
 const HEADERS: Readonly<Record<number, string>> = { 24: '24.18' }
 
-export interface OtherNode {
-  readonly program: string
-  readonly env: NodeJS.ProcessEnv
-}
-
 /** Another version of Node.js from npm's registry, and better-sqlite3 compiled for it. Kept for the next time. */
-export async function otherNode(major: number): Promise<OtherNode> {
+export async function otherNode(major: number) {
   const ours = readFileSync(installed('better-sqlite3/package.json'), 'utf8')
   const { version } = JSON.parse(ours) as { version: string }
   const folder = installed(`.cache/shedlock-orm/node-${major}-better-sqlite3-${version}`)
