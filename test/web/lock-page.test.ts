@@ -260,9 +260,8 @@ describe('the page', () => {
       { for: '1h', reason: ' ' },
       { for: '60', reason: 'r' },
     ]) {
-      const answer = await post(asked, fields)
-      const html = await answer.text()
-      expect(answer.status).toBe(400)
+      const [status, html] = await said(post(asked, fields))
+      expect(status).toBe(400)
       expect(html).toContain('Say how long the pause lasts')
       // What was typed is still there.
       expect(html).toContain(`name="for" value="${fields.for}"`)
@@ -368,9 +367,8 @@ describe('what the app knows of its jobs', () => {
   ])('says that a run failed, without its message, which goes to the log: %s', async (name, says, thrown) => {
     const warnings = mutedWarnings()
     const { provider, post, html } = await openRun(() => Promise.reject(thrown))
-    const answer = await post(RUN, REASON)
-    expect(answer.status).toBe(500)
-    const text = await answer.text()
+    const [status, text] = await said(post(RUN, REASON))
+    expect(status).toBe(500)
     expect(text).toContain(`<strong>The run failed:</strong> ${says} The app`)
     expect(text).not.toContain('hunter2')
     expect(warnings.mock.calls.map(([warning]) => String(warning))).toContainEqual(
@@ -422,9 +420,8 @@ describe('a database that does not answer', () => {
     await main.insert('job')
     const providers = { main, audit: typeOrmLockProvider(gone) }
     const { get, json } = pageOf(providers, { overdueAfter: { elsewhere: '1h' } })
-    const missing = await get()
-    const html = await missing.text()
-    expect(missing.status).toBe(503)
+    const [status, html] = await said(get())
+    expect(status).toBe(503)
     expect(html).toContain('<h1>Not all jobs can be read</h1>')
     expect(html).toContain('The jobs of audit cannot be read: TABLE_MISSING.')
     expect(html).toContain('run the migration')
@@ -449,9 +446,8 @@ describe('a database that does not answer', () => {
       ['', 'The jobs cannot be read: DATABASE_ERROR.</strong> The database is not reachable, or it answered'],
       ['?action=pause&name=job', 'UNEXPECTED_ERROR: The app&#39;s log has the error.'],
     ] as const) {
-      const answer = await get(query)
-      expect(answer.status).toBe(503)
-      const text = await answer.text()
+      const [status, text] = await said(get(query))
+      expect(status).toBe(503)
       expect(text).toContain(message)
       expect(text).toContain(
         query === '' ? '<title>The jobs cannot be read</title>' : '<strong>Not done.</strong>',
@@ -472,9 +468,8 @@ describe('a database that does not answer', () => {
         throw error
       })
       const name = `job-${errorName(error)}`
-      const answer = await post({ action: 'pause', name }, { for: '1h', reason: 'r' })
-      const text = await answer.text()
-      expect([answer.status, (await table.find(name))?.paused]).toEqual([503, true])
+      const [status, text] = await said(post({ action: 'pause', name }, { for: '1h', reason: 'r' }))
+      expect([status, (await table.find(name))?.paused]).toEqual([503, true])
       expect(text).toMatch(/<strong>It is not known whether this was done\.<\/strong> [A-Z_]+: /)
       expect(text).not.toContain('Not done.')
       expect(text).toContain('<a href="?">All jobs</a>')

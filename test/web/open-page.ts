@@ -7,7 +7,7 @@ import { openMemory } from '../backends/open-database'
 export const mutedWarnings = () => jest.spyOn(process, 'emitWarning').mockReturnValue()
 
 export const said = (answer: Promise<Response>) =>
-  answer.then(async (response) => [response.status, await response.text()])
+  answer.then(async (response) => [response.status, await response.text()] as const)
 
 export const ADDRESS = 'https://app.example/locks'
 /** What a browser sends with a form of the page. */
