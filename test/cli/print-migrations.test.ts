@@ -2,16 +2,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/dialects'
-import { read, root } from '../project'
+import { read } from '../project'
 import { temporaryFolder } from '../temporary-folder'
 import { runCli } from './built-cli'
 
-const migrations = join(root, 'migrations')
 const folder = temporaryFolder()
 
 describe('shedlock-orm sql', () => {
   it.each(Object.keys(dialects))('prints the migration of %s', async (dialect) => {
-    const file = (name: string): string => readFileSync(join(migrations, dialect, name), 'utf8')
+    const file = (name: string): string => read(`migrations/${dialect}/${name}`)
     expect(await runCli(['sql', dialect])).toMatchObject({ status: 0, stdout: file('up.sql'), stderr: '' })
     expect((await runCli(['sql', dialect, '--down'])).stdout).toBe(file('down.sql'))
   })

@@ -1,15 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/dialects'
 import { DATABASE_TYPES } from '../../src/typeorm/data-source-like'
-import { read, root } from '../project'
+import { read } from '../project'
 
 it.each(['typeorm', 'typeorm-0.3'])('every type of a DataSource in %s is known', (version) => {
-  const declaration = readFileSync(
-    join(root, 'node_modules', version, 'driver/types/DatabaseType.d.ts'),
-    'utf8',
-  )
+  const declaration = read(`node_modules/${version}/driver/types/DatabaseType.d.ts`)
   const types = [...declaration.matchAll(/"([\w-]+)"/g)].map(([, type = '']) => type)
   expect(types.length).toBeGreaterThan(15)
   expect(types.filter((type) => !Object.hasOwn(DATABASE_TYPES, type))).toEqual([])
