@@ -58,9 +58,7 @@ describeBackends(backends)('instances that start together on an empty database: 
 
   it('one migrates, nine wait, and all go on', async () => {
     const ended = start(10)
-    await eventually(() => {
-      expect(waiting()).toHaveLength(9)
-    })
+    await eventually(() => expect(waiting()).toHaveLength(9))
     writeFileSync(join(folder, 'go'), '')
     expect(await ended).toEqual(Array(10).fill(0))
     expect(lines('begun')).toHaveLength(1)
@@ -69,14 +67,10 @@ describeBackends(backends)('instances that start together on an empty database: 
 
   it('if the first one is killed in the middle, another one migrates', async () => {
     const ended = start(4, '--lock-at-most-for', '5s', '--keep-alive')
-    await eventually(() => {
-      expect([lines('begun').length, waiting().length]).toEqual([1, 3])
-    })
+    await eventually(() => expect([lines('begun').length, waiting().length]).toEqual([1, 3]))
     const isFirst = ({ pid }: ChildProcess): boolean => String(pid) === lines('begun')[0]
     children.filter(isFirst).forEach(kill)
-    await eventually(() => {
-      expect(lines('begun')).toHaveLength(2)
-    })
+    await eventually(() => expect(lines('begun')).toHaveLength(2))
     writeFileSync(join(folder, 'go'), '')
     expect(await ended).toEqual(children.map((child) => (isFirst(child) ? null : 0)))
     expect(lines('done')).toEqual(lines('begun').slice(1))

@@ -219,10 +219,8 @@ describe('the page', () => {
     ])
     const until = (await audit.table.find('job'))?.lockUntil.toISOString() ?? ''
     await post({ action: 'release', provider: 'audit', name: 'job', owner: 'two', until })
-    expect([(await main.table.find('job'))?.held, (await audit.table.find('job'))?.held]).toEqual([
-      true,
-      false,
-    ])
+    const after = await Promise.all([main, audit].map(({ table }) => table.find('job')))
+    expect(after.map((lock) => lock?.held)).toEqual([true, false])
   })
 
   it('says whether the process that holds a lock runs, as far as that is known on this host', async () => {
