@@ -199,13 +199,24 @@ it('answers even if the page does not', async () => {
   expect(warnings).toHaveBeenCalledTimes(3)
 })
 
-it('answers a request that no standard request can have', async () => {
+it.each([
+  [
+    'headers',
+    [400, []],
+    ({ headers }: IncomingMessage) => Object.assign(headers, { 'x y': '☃', 'x-other': '☃' }),
+  ],
+  [
+    'method',
+    [405, [expect.stringContaining('OPTIONS ')]],
+    (incoming: IncomingMessage) => Object.assign(incoming, { method: 'TRACE' }),
+  ],
+])('answers a request whose %s no standard request can have', async (_, answered, change) => {
   const { port, seen } = await mounted((handle) => (incoming, outgoing) => {
-    Object.assign(incoming.headers, { 'x y': '☃', 'x-other': '☃' })
+    change(incoming)
     void handle(incoming, outgoing)
   })
   const [answer] = await send(port, '/')
-  expect([answer.statusCode, seen]).toEqual([400, []])
+  expect([answer.statusCode, seen]).toEqual(answered)
 })
 
 it('answers over HTTP/2', async () => {

@@ -155,13 +155,15 @@ describe('the lines that shedlock-orm init prints', () => {
   })
 
   it('leave the adapter of MariaDB to its page', async () => {
-    const dependencies = { '@prisma/client': '7.10.0', '@prisma/adapter-mariadb': '7.10.0' }
-    const stdout = async (schema: string) =>
+    const withAdapter = { '@prisma/client': '7.10.0', '@prisma/adapter-mariadb': '7.10.0' }
+    const stdout = async (schema: string, dependencies: Texts = withAdapter) =>
       (await init(project({ 'package.json': packageWith(dependencies), [USUAL]: schema }))).stdout
     const says =
       'an adapter of its own, because that of MariaDB hides its settings (docs/prisma.md#mysql-and-mariadb).'
-    expect(await stdout(SCHEMA.replace('postgresql', 'mysql'))).toContain(says)
+    const mysql = SCHEMA.replace('postgresql', 'mysql')
+    expect(await stdout(mysql)).toContain(says)
     expect(await stdout(SCHEMA)).not.toContain(says)
+    expect(await stdout(mysql, { '@prisma/client': '6' })).not.toContain(says)
     expect(read('docs/prisma.md')).toContain('\n## MySQL and MariaDB\n')
   })
 
