@@ -49,22 +49,6 @@ describe('a task', () => {
     await expect(world.executor.executeWithLock(job, task as never)).rejects.toEqual(refused)
     expect(world.heard).toEqual([])
   })
-
-  it('that throws, even synchronously, is unlocked, and its error is passed on unchanged', async () => {
-    const error = new Error('business')
-    await expect(
-      world.executor.executeWithLock(job, () => {
-        throw error
-      }),
-    ).rejects.toBe(error)
-    expect(world.storage.isLocked('job')).toBe(false)
-    expect(world.heard).toEqual([
-      'onLockAttempt job',
-      'onLockAcquired job',
-      'onTaskStarted job',
-      'onTaskFinished job',
-    ])
-  })
 })
 
 describe('defects of ShedLock 7.9.0', () => {
