@@ -102,14 +102,6 @@ describe('an extension', () => {
     await expect(lock.extend('20m')).rejects.toEqual(late)
     expect(lock.signal.reason).toEqual(late)
   })
-
-  it('that fails is an event with its error', async () => {
-    const error = new Error('no')
-    const { lock, events } = reported(acquisition({ extend: () => Promise.reject(error) }))
-    await expect(lock.extend('1m')).rejects.toBe(error)
-    expect(events).toEqual([{ method: 'onExtendFailed', error }])
-    await lock.end()
-  })
 })
 
 describe('an unlock', () => {
