@@ -196,17 +196,6 @@ describe('shutdown', () => {
     expect(warning).toHaveBeenCalledTimes(1)
   })
 
-  it('tolerates a task or a database that fails meanwhile', async () => {
-    const task = world.executor.executeWithLock(job, ({ signal }) => sleep(600_000, undefined, { signal }))
-    await locked()
-    world.provider.faults.lock = new LockError('DATABASE_ERROR', 'gone')
-    world.provider.faults.unlock = world.provider.faults.lock
-    const failing = world.executor.executeWithLock({ ...job, name: 'other' }, () => 'not run')
-    const outcomes = Promise.allSettled([task, failing])
-    expect(await world.executor.shutdown({ abortAfter: 0 })).toEqual([])
-    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-  })
-
   it.each(['onLockAcquired', 'onTaskStarted'] as const)('stops the task if %s calls it', async (event) => {
     const ended: Promise<unknown>[] = []
     const listener = { [event]: () => void ended.push(stopping.shutdown({ abortAfter: 0 })) }
