@@ -54,12 +54,6 @@ describe('a lock with wait', () => {
     expect(await waiting).toBeUndefined()
   })
 
-  it('is tried once with 0', async () => {
-    await world.storage.lock(job)
-    expect(await world.provider.lock({ ...job, wait: 0 })).toBeUndefined()
-    expect(world.provider.calls).toEqual(['lock'])
-  })
-
   it('does not wait for a database that does not answer', async () => {
     world.provider.faults.lock = new LockError('DATABASE_ERROR', 'gone')
     await expect(world.provider.lock({ ...job, wait: '1m' })).rejects.toThrow('gone')
