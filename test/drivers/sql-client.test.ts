@@ -76,10 +76,6 @@ describe('a SQL client', () => {
       { code: '23505', sent: true },
     ],
     [
-      { severity: 'FATAL', code: '53300' },
-      { code: '53300', sent: false, lasts: false },
-    ],
-    [
       { severity: 'FATAL', code: '28P01' },
       { code: '28P01', sent: false, lasts: true },
     ],
