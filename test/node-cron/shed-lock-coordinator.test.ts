@@ -82,26 +82,6 @@ describe('a coordinator', () => {
     expect(heard).toHaveLength(events.length)
   })
 
-  test('a lock whose lease is over when its answer arrives is an error, and nothing runs', async () => {
-    startVirtualTime()
-    const { heard, listener } = recorder()
-    const storage = new InMemoryLockProvider()
-    const slow = providerOf(async (configuration) => {
-      const acquired = await storage.acquire(configuration)
-      jest.advanceTimersByTime(60_000)
-      return acquired
-    })
-    const late = {
-      code: 'TIMEOUT',
-      lockName: 'report',
-      message: expect.stringContaining('its lease of 60000 ms was over'),
-    }
-    const coordinator = shedLockCoordinator(slow, { listeners: [listener] })
-    await expect(coordinator.shouldRun(key(0), 60_000)).rejects.toMatchObject(late)
-    expect(heard).toEqual(['onLockAttempt report', 'onLockFailed report'])
-    expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
-  })
-
   test('a lock that is lost before its run starts lets nothing run', async () => {
     startVirtualTime()
     const listener = { onTaskStarted: () => jest.advanceTimersByTime(60_000) }

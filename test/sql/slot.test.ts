@@ -96,7 +96,9 @@ describeBackends(backends)('a slot on $name', (backend) => {
     if (name === 'known') await (await provider.lock({ name, lockAtMostFor: '1m', slot: slot - 1 }))?.unlock()
     // A checked configuration never has this duration: the lease is over when the answer arrives.
     const configuration = { name, lockAtMostFor: 1, lockAtLeastFor: 0, slot }
-    await expect(acquireLock(provider, { configuration })).rejects.toMatchObject({ code: 'TIMEOUT' })
+    const message = expect.stringContaining('its lease of 1 ms was over')
+    const late = { code: 'TIMEOUT', lockName: name, message }
+    await expect(acquireLock(provider, { configuration })).rejects.toMatchObject(late)
     await eventually(async () => expect((await table.findRow(name))?.lockedAt).toBe(slot - 1))
     expect(await provider.lock({ name, lockAtMostFor: '1m', slot })).toBeDefined()
   })
