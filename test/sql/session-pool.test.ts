@@ -247,19 +247,6 @@ describe('the connections of the locks', () => {
     driver.connect = connect
   })
 
-  it('that are opened too late close again', async () => {
-    const opened = promiseWithResolvers()
-    driver.opening = () => opened.promise
-    const failed = expect(provider.lock(job())).rejects.toEqual(lockError('TIMEOUT'))
-    await jest.advanceTimersByTimeAsync(LIMIT)
-    await failed
-    opened.resolve()
-    await jest.advanceTimersByTimeAsync(1)
-    expect([...driver.own].map(({ isAwake }) => isAwake)).toEqual([false, false])
-    await jest.advanceTimersByTimeAsync(SECOND)
-    expect(driver.own.size).toBe(0)
-  })
-
   it('that ended while they were idle are replaced', async () => {
     await settle(lockAndRelease('job'))
     for (const connection of driver.own) connection.isOpen = false
@@ -379,14 +366,6 @@ describe('the connections of the locks', () => {
     await settle(Promise.resolve((await settle(inThePool.lock(job('in the pool'))))?.unlock()))
     expect(driver.sent).toBe(sent)
     await release(lock)
-  })
-
-  it('are shared by all providers of a client', async () => {
-    const other = create()
-    Object.assign(driver, { pool: driver })
-    await settle(lockAndRelease('job'))
-    await settle((await settle(other.lock(job('other'))))?.unlock() ?? Promise.resolve())
-    expect(driver.opened).toBe(1)
   })
 })
 
