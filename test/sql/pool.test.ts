@@ -421,11 +421,6 @@ describe('the connections of a pool', () => {
     expect(pool).toMatchObject({ opened: 1, sent: 0, released: 1, ended: 0 })
   })
 
-  it('that cannot be opened for good are asked for once', async () => {
-    pool.opening = refusedForGood
-    expect(await failing(provider.lock(job), 0)).toMatchObject({ code: 'DATABASE_ERROR' })
-  })
-
   const UNTIL_IT_IS_FREE = [
     2, 2, 2, 2, 2, 2, 3, 3, 4, 6, 7, 9, 11, 14, 18, 23, 29, 36, 45, 56, 71, 88, 111, 138, 173, 216, 271, 338,
     423, 500, 500,
