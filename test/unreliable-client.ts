@@ -29,6 +29,7 @@ export class UnreliableClient implements SqlClient {
   /** The most writes that were under way at the same time. */
   most = 0
   #underWay = 0
+  #writes = 0
   readonly #undelivered: (() => Promise<unknown>)[] = []
   readonly #session: SqlSession
 
@@ -69,6 +70,9 @@ export class UnreliableClient implements SqlClient {
   #write(send: Send, values: SqlValues): Promise<StatementResult> {
     const fault = this.next ?? this.fault
     this.next = undefined
+    // On virtual time, a caller that never pauses would keep its test from ending: after an error most do, or else it hangs.
+    if (++this.#writes > 6_000) return new Promise(() => undefined)
+    if (this.#writes > 3_000) return Promise.reject(new DriverError(undefined, 'ECONNRESET'))
     if (fault === 'no connection') return Promise.reject(new DriverError(undefined, 'ECONNREFUSED', false))
     this.sent.push(performance.now())
     return typeof fault === 'function' ? fault(send, true, values) : this.#deliver(send, fault)
