@@ -43,9 +43,11 @@ it.each([
   expect(time.jittered(100)).toBe(expected)
 })
 
-it('what waits for the end of a time that is over is called at once, and a lock is not extended then', () => {
+it('what waits for the end of a time that is over is called at once, for one longer than any timer not, and a lock is not extended then', () => {
   const over = jest.fn()
   whenOver(() => 0, over)()
+  time.after(2 ** 31, over, false)
+  jest.advanceTimersByTime(HOUR)
   expect(over).toHaveBeenCalledTimes(1)
   const extend = jest.fn(() => new Promise<never>(() => undefined))
   keepAlive({ remaining: () => 0, extend }, HOUR)
