@@ -67,6 +67,13 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
     expect(status).toBe(0)
   })
 
+  it('prints SQL below what it is for, indented', async () => {
+    const { dataSource, url } = await open()
+    await dataSource.query(`insert into shedlock values ('job', '9999-12-31', '9999-12-31', 'x')`)
+    const sql = /^error {2}table: .*\n {9}update .*\n {11}set .*\n {11}where .*;$/m
+    expect((await runCli(['doctor', '--url', url])).stdout).toMatch(sql)
+  })
+
   const itOnPostgres = itOn(backend, 'postgres')
   itOnPostgres('notes that its dialect has never met a real server', async () => {
     const { url } = await open()

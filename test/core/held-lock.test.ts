@@ -115,6 +115,7 @@ describe('an unlock', () => {
   it.each([
     [{ outcome: 'done' }, "outcome of lock 'job' must be 'succeeded', 'failed' or 'unused'."],
     [{ outcom: 'failed' }, "Unknown option 'outcom' in the options of unlock()"],
+    [{ outcome: 'succeeded', error: 'why' }, "error of lock 'job' must be left out"],
     [{ error: 'why' }, "error of lock 'job' must be left out, or passed with outcome: 'failed'."],
   ])('is refused with %j', async (options, message) => {
     await expect(lockOf(acquisition()).unlock(options as never)).rejects.toEqual(

@@ -140,8 +140,11 @@ describe('shutdown', () => {
     const gate = promiseWithResolvers()
     world.provider.gate = gate.promise
     const task = jest.fn()
-    const run = world.executor.executeWithLock({ ...job, lockAtLeastFor: '9m' }, task)
+    const aborting = new AbortController()
+    const late = { ...job, lockAtLeastFor: '9m', signal: aborting.signal }
+    const run = world.executor.executeWithLock(late, task)
     const shutdown = world.executor.shutdown()
+    aborting.abort()
     gate.resolve()
     expect(await shutdown).toEqual([])
     expect(await run).toEqual({ executed: false, reason: 'shutdown' })

@@ -13,6 +13,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { lockError } from '../lock-error'
 import { lockRow } from '../sql/lock-row'
+import { withRows } from '../statement-sender'
 
 const JOB = { name: 'close-day', lockAtMostFor: '10m' }
 
@@ -99,6 +100,7 @@ describeBackends(cases)('a guard by $title', ({ backend, connect }) => {
       await query('insert into accounts values (1)')
       try {
         await guard(sqlClient)
+        await guard(withRows(sqlClient, (row) => ('is_open' in row ? { ...row, is_open: -1 } : row)))
       } finally {
         await query(end)
       }

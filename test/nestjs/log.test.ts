@@ -61,6 +61,12 @@ describe('The log of a Nest application', () => {
     )
   })
 
+  test('names the module', async () => {
+    await start()
+    const named = lines.filter((line) => line.includes('ShedLock'))
+    expect(named).toEqual(Array(3).fill('log ShedLockModule dependencies initialized'))
+  })
+
   test('has none of these lines with listeners of the application', async () => {
     await runSkipAndFail({ listeners: [] })
     await eventually(() => expect(lines).toEqual(['error LockError: No answer.']))

@@ -133,9 +133,10 @@ it('runs at once inside a task that holds the same lock for the same slot', asyn
   expect(await executeOnce(provider, { name: 'other' }, other)).toMatchObject({ value: { value: 'done' } })
 })
 
-it('throws if it waited in vain, or if its signal aborts', async () => {
+it('throws without a name, if it waited in vain, or if its signal aborts', async () => {
   await provider.lock({ name: 'migrate', lockAtMostFor: '1m' })
   const task = () => undefined
+  await expect(executeOnce(provider, {} as never, task)).rejects.toEqual(lockError('INVALID_CONFIGURATION'))
   const inVain = executeOnce(provider, { name: 'migrate', wait: '1ms' }, task)
   await expect(inVain).rejects.toEqual(lockError('SKIPPED'))
   const drain = jest.spyOn(provider, 'drain')
