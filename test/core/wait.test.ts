@@ -20,7 +20,7 @@ describe('a lock with wait', () => {
 
   it('is acquired when the holder unlocks, and its lease begins then', async () => {
     const holder = await world.storage.lock(job)
-    const waiting = world.storage.lock({ ...job, wait: '1m' })
+    const waiting = world.provider.lock({ ...job, wait: '1m' })
     await jest.advanceTimersByTimeAsync(30_000)
     await holder?.unlock()
     await jest.advanceTimersByTimeAsync(500)
