@@ -32,7 +32,7 @@ export async function loadFile(file: string): Promise<object> {
     const advice =
       isUnknown || needsOne
         ? `install ${install}, or set NODE_OPTIONS="--import tsx"`
-        : 'if the scripts of the app build, set variables or load modules before they use it, do so too, such as with NODE_OPTIONS="--require MODULE"'
+        : 'if the scripts of the app build, set variables or load modules before they use it, do so too, such as with TS_NODE_PROJECT=FILE or NODE_OPTIONS="--require MODULE"'
     throw wrongUsage(`${path} cannot be loaded: ${oneLine(error)} – ${advice}`)
   }
 }

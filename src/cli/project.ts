@@ -33,6 +33,16 @@ interface Prettier {
 const NOT_SOURCES =
   /^(\..*|node_modules|dist|build|out|coverage|docs|generated|tests?|__tests__|fixtures|examples?|e2e)$/
 
+/** The files that show a package manager. Projects with another one may have the last two. */
+export const LOCKS = {
+  'pnpm-lock.yaml': 'pnpm',
+  'yarn.lock': 'yarn',
+  'bun.lock': 'bun',
+  'bun.lockb': 'bun',
+  'pnpm-workspace.yaml': 'pnpm',
+  'package-lock.json': 'npm',
+}
+
 /** The user's project: the folder in which the command runs. */
 export class Project {
   readonly manifest: Manifest
@@ -156,18 +166,10 @@ export class Project {
 
   /** The package manager that the next folder shows, up to its workspace; npm if none does, because its own file is often left over. */
   manager(): string {
-    const locks = {
-      'pnpm-lock.yaml': 'pnpm',
-      'yarn.lock': 'yarn',
-      'bun.lock': 'bun',
-      'bun.lockb': 'bun',
-      // Projects with another one may have it too.
-      'pnpm-workspace.yaml': 'pnpm',
-    }
     const { root: top } = this.workspace ?? this
     const folders = withParents(this.root).filter((folder) => `${folder}/`.startsWith(`${top}/`))
     const found = folders.flatMap((folder) => {
-      const [, lock] = Object.entries(locks).find(([file]) => existsSync(join(folder, file))) ?? []
+      const [, lock] = Object.entries(LOCKS).find(([file]) => existsSync(join(folder, file))) ?? []
       return [manifestIn(folder)?.packageManager?.split('@')[0], lock]
     })
     return found.find((name = 'npm') => name !== 'npm') ?? 'npm'

@@ -5,7 +5,7 @@ import { usualFileWith } from '../environment'
 import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags } from '../options'
 import { usualCompilers } from '../module-file'
 import { nameFlags, print, warn } from '../output'
-import { Project } from '../project'
+import { LOCKS, Project } from '../project'
 import { writeText } from '../write-text'
 import type { Plan, Step, Task, Write } from './plan'
 import { prisma8Plan, prismaPlan } from './prisma-plan'
@@ -55,8 +55,9 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
         `${name} ${version} is too old: update it to ${first} or later (docs/works-with.md), and run this again`,
       )
   }
-  if (project.manager() !== 'npm' && project.exists('package-lock.json'))
-    warn('there is a package-lock.json, too: if your deployments use npm, install with it')
+  for (const [file, manager] of Object.entries(LOCKS))
+    if (manager !== project.manager() && project.exists(file))
+      warn(`there is a ${file}, too: if your deployments use ${manager}, install with it`)
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
   for (const write of plan.writes) perform(write, flags.dryRun)
   for (const { file, appends } of plan.writes)
@@ -103,10 +104,11 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
     imports(/['"]@prisma\//) || members.some((each) => each.files('.prisma').length > 0)
   const isUsed = {
     typeorm: isTypeOrm,
-    prisma: () => !is8 && (isPrisma() || !isTypeOrm()),
+    prisma: () => !is8 && isPrisma(),
     'prisma-8': () => true,
   }
-  const known = found.filter(({ name }) => found.length === 1 || isUsed[name]())
+  const used = found.length === 1 ? found : found.filter(({ name }) => isUsed[name]())
+  const known = used.length === 0 ? found : used
   const [orm, ...others] = wanted === undefined ? known : ORMS.filter(({ name }) => name === wanted)
   if (!orm) {
     const withOrm = members.filter((member) => having((name) => member.declares(name)).length > 0)

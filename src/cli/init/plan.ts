@@ -49,6 +49,16 @@ export function literal(options: LockTableOptions & { readonly dialect?: string 
   return Object.keys(options).length === 0 ? '' : inspect(options, { compact: true, breakLength: Infinity })
 }
 
+/** Code in TypeScript as the project is written: in JavaScript without types, and with `require` where most files have it. */
+export function inStyleOf(project: Project, code: string): string {
+  if (project.isTypeScript()) return code
+  const plain = code.replace(/: (Cron|Date|CronJob)\b/g, '')
+  const [imports, requires] = [/^import\b/m, /\brequire\(/].map((style) => project.sources(style).length)
+  return project.manifest.type === 'module' || Number(imports) > Number(requires)
+    ? plain
+    : plain.replace(/^import (\{[^}]*\}) from ('[^']*')/gm, 'const $1 = require($2)')
+}
+
 /** The files that export a client which they make when they are loaded, not in a function, and what they call it. */
 export function clientsOf(project: Project, type: string, usual: string) {
   const made = new RegExp(

@@ -4,7 +4,7 @@ import { wrongUsage } from '../command-error'
 import { INITIALIZES } from '../data-source'
 import { nameFlags } from '../output'
 import { isCommonJs, Project } from '../project'
-import { clientsOf, literal, type Plan, type Step, type Task } from './plan'
+import { clientsOf, inStyleOf, literal, type Plan, type Step, type Task } from './plan'
 
 /** The files of TypeORM's migrations: `1715028537217-CreateUser.ts`, with an ending that the DataSource may look for. */
 const DATED = /^(\d{13})(([-_]?).+?((?:[-.]?migration)?\.[cm]?[jt]s))$/i
@@ -54,8 +54,11 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
 }
 
 /** How the project runs its migrations, the user knows best: with a script, after a build, or when the app starts. */
-function running({ project, names }: Task): Step {
-  const what = `Run the migration as you run your others, after a build if those are built; before the instances start, or on one of them (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity(${literal({ ...names, dialect: dialectOf(project) })}).`
+function running(
+  { project, names }: Task,
+  how = 'as you run your others, after a build if those are built',
+): Step {
+  const what = `Run the migration ${how}; before the instances start, or on one of them (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity(${literal({ ...names, dialect: dialectOf(project) })}).`
   return [what, '']
 }
 
@@ -65,14 +68,14 @@ function running({ project, names }: Task): Step {
  */
 function foldersOf(project: Project, sources: readonly string[]): readonly string[] {
   const dated = sources.filter((file) => DATED.test(basename(file)))
-  const isMigration = (file: string): boolean =>
-    /\bclass \w+\b[^]*\b(implements MigrationInterface|up\(queryRunner)\b/.test(project.read(file))
-  const found = dated.length > 0 ? dated : sources.filter(isMigration)
+  const found = dated.length > 0 ? dated : sources.filter((file) => MIGRATION.test(project.read(file)))
   const folders = new Set(found.map((file) => dirname(file)))
   const outermost = [...folders].filter((folder) => !folders.has(dirname(folder)))
   const kept = outermost.filter((folder) => !project.ignores(folder))
   return kept.length > 0 ? kept : outermost
 }
+
+const MIGRATION = /\bclass \w+\b[^]*\b(implements MigrationInterface|up\(queryRunner)\b/
 
 /** A folder that the user named; or, if there is one for each database in it, where the newest migration of each is. */
 function foldersAt(project: Project, wanted: string): readonly string[] {
@@ -94,7 +97,7 @@ function compact(text: string): string {
 async function migrationIn({ project, names }: Task, folder: string, date: number) {
   const beside = project.sources().filter((file) => dirname(file) === folder)
   const dated = beside.filter((file) => DATED.test(basename(file)))
-  const sample = dated.at(-1) ?? beside.at(-1)
+  const sample = dated.at(-1) ?? beside.findLast((file) => MIGRATION.test(project.read(file)))
   const extension = sample === undefined ? (project.isTypeScript() ? '.ts' : '.js') : extname(sample)
   const [, , rest = '-', separator = '-', ending = extension] = DATED.exec(basename(sample ?? '')) ?? []
   const classes = dated.map((each) => /\bclass (\w*?)\d{13}\b/.exec(project.read(each))?.[1])
@@ -125,7 +128,9 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
   // Files that name the newest migration by its path.
   const stem = `/${basename(sample ?? '', extname(sample ?? ''))}`
   const lists = project.sources().filter((each) => sample && compact(project.read(each)).includes(stem))
-  const isNamed = settings.length === 0 || settings.some((each) => each.includes(basename(folder)))
+  const isNamed =
+    settings.length === 0 ||
+    settings.some((each) => ['/', "'", '"', '`'].some((mark) => each.includes(mark + basename(folder))))
   const what = lists[0]
     ? `Add ${file} to ${lists.join(' and ')}, as the others are.`
     : `No DataSource was found that names ${folder}: check that yours does, or use --migrations.`
@@ -140,7 +145,7 @@ function withoutFolder(task: Task): readonly Step[] {
   // A DataSource makes its tables from the entities, always.
   const alone: Step = [
     'List the entity in the DataSource that has `synchronize: true`, also beside `autoLoadEntities` (docs/tables.md):',
-    `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\n${entities}`,
+    inStyleOf(project, `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\n${entities}`),
   ]
   if (project.sources(/\bsynchronize *: *true\b/).length > 0) return [alone]
   const what = `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect}${nameFlags(names)}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`
@@ -148,7 +153,10 @@ function withoutFolder(task: Task): readonly Step[] {
 
 const migrations = [createShedLockMigration(${literal(names)})]
 ${entities}`
-  return [[what, code], running(task)]
+  return [
+    [what, inStyleOf(project, code)],
+    running(task, 'when you deploy (`npx typeorm migration:run -d <file>`)'),
+  ]
 }
 
 /** The one that all sources show, or a driver. The entity needs it for a schema, and for names on MySQL. */

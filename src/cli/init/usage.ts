@@ -1,5 +1,5 @@
 import type { Project } from '../project'
-import { literal, type Plan, type Step, type Task } from './plan'
+import { inStyleOf, literal, type Plan, type Step, type Task } from './plan'
 
 /** How a scheduler calls a job: what is imported of it, the slot, and the call. */
 type Scheduler = readonly [imported: string, slot: string, start: string]
@@ -114,12 +114,7 @@ const send = executor.wrap(
 ${start}
 
 // at SIGTERM, after the scheduler and before the database: await executor.shutdown() (docs/shutdown.md)`
-  if (project.isTypeScript()) return code
-  const plain = code.replace(/: (Cron|Date|CronJob)\b/g, '')
-  const [imports, requires] = [/^import\b/m, /\brequire\(/].map((style) => project.sources(style).length)
-  return project.manifest.type === 'module' || Number(imports) > Number(requires)
-    ? plain
-    : plain.replace(/^import (\{[^}]*\}) from ('[^']*')/gm, 'const $1 = require($2)')
+  return inStyleOf(project, code)
 }
 
 /** Where the client is imported: only the user knows the path from there. */

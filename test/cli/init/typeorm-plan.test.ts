@@ -218,26 +218,34 @@ describe('shedlock-orm init with TypeORM', () => {
     expect(added).toEqual({})
     expect(stdout).toContain('const migrations = [createShedLockMigration()]')
     expect(stdout).toContain('with `synchronize: true` list the entity instead')
-    expect(stdout).toContain('start, or on one of them (docs/tables.md#when-every-instance-migrates).')
+    expect(stdout).toMatch(
+      /Run the migration when you deploy \(.*start, or on one of them \(docs\/tables\.md#when-every-instance-migrates\)\./,
+    )
   })
 
-  it('names the files that list the migrations by their paths', async () => {
-    const line = `require("./db/${OLD}-User")`
+  it.each([
+    [`${OLD}-User`, ''],
+    ['1_user', 'class User1 implements MigrationInterface {}'],
+  ])('names the files that list the migrations by their paths, such as %s', async (name, migration) => {
+    const line = `require("./db/${name}")`
     const files = { 'a.ts': `// x\n${line}\n`, 'db/index.ts': line, 'old.ts': `// ${line}\n` }
-    const { stdout } = await init(project({ 'package.json': TYPEORM, [`db/${OLD}-User.ts`]: '', ...files }))
+    const { stdout } = await init(
+      project({ 'package.json': TYPEORM, [`db/${name}.ts`]: migration, ...files }),
+    )
     expect(stdout).toMatch(
       /Add db\/\d{13}-CreateShedLock\.ts to a\.ts and db\/index\.ts, as the others are\.\n/,
     )
   })
 
   it.each([
-    ["migrations: ['dist/migrations/*.js']", true],
-    ["migrations: ['dist/old (1)/*.js']", false],
-    ['entities: []', false],
-  ])('says that no DataSource names the folder: %s', async (setting, says) => {
-    const files = { 'a.ts': `new DataSource({ ${setting} })`, [`src/old (1)/${OLD}-User.ts`]: '' }
+    ["migrations: ['dist/migrations/*.js']", 'old (1)', true],
+    ["migrations: ['dist/old (1)/*.js']", 'old (1)', false],
+    ['migrations: []', 'migrations', true],
+    ['entities: []', 'migrations', false],
+  ])('says that no DataSource names the folder: %s, of %s', async (setting, name, says) => {
+    const files = { 'a.ts': `new DataSource({ ${setting} })`, [`src/${name}/${OLD}-User.ts`]: '' }
     const { stdout } = await init(project({ 'package.json': TYPEORM, ...files }))
-    expect(stdout.includes('No DataSource was found that names src/old (1): check that yours does')).toBe(
+    expect(stdout.includes(`No DataSource was found that names src/${name}: check that yours does`)).toBe(
       says,
     )
   })
