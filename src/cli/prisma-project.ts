@@ -115,10 +115,11 @@ function readSchema(path: string) {
   const files = readFiles(path)
   const isFolder = statSync(path).isDirectory()
   const source = files.find(hasDatasource)
-  const [, block = ''] = /^\s*datasource\s+\w+\s*\{([^}]*)\}/m.exec(source?.text ?? '') ?? []
+  const [, datasource = 'db', block = ''] =
+    /^\s*datasource\s+(\w+)\s*\{([^}]*)\}/m.exec(source?.text ?? '') ?? []
   const schemas = /\bschemas\s*=\s*\[([^\]]*)\]/.exec(block)?.[1] ?? ''
   return {
-    ...{ path, isFolder },
+    ...{ path, isFolder, datasource },
     /** Each file with its text, without comments. */
     files,
     /** The names of the app's models. */
@@ -149,6 +150,8 @@ function withoutComments(text: string): string {
 /** Loads the config as the project's own Prisma does. Also returns the variable that is missing for the URL. */
 async function loadConfig(project: Project, path: string): Promise<Loaded> {
   const loader = project.find(['@prisma/config'], ['prisma/package.json'])
+  // Before version 6.4, Prisma has no config.
+  if (!loader && project.installed('prisma')) return { config: {} }
   if (!loader)
     throw wrongUsage(
       "The config of Prisma can be read only with the project's own Prisma – install the project's packages first, such as prisma.",

@@ -31,7 +31,7 @@ const FIELD_TYPES: Readonly<Record<PrismaProvider, FieldTypes>> = {
 
 /**
  * Returns a model of the lock table for `schema.prisma`, so that Prisma's migrations know the table and leave it alone. Locks work
- * without the model.
+ * without the model. Its `@db` is the name of the datasource: replace it if yours has another.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */

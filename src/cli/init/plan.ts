@@ -68,7 +68,7 @@ export function clientsOf(project: Project, type: string, usual: string) {
   return project.sources(made).flatMap((file) => {
     const text = project.read(file)
     const [, name = usual] = made.exec(text) ?? []
-    const listed = `(?:export|(?:module\\.)?exports)\\b(?:.*|[^{\\n]*\\{[^}]*)\\b${name}\\b`
+    const listed = `(?:export|(?:module\\.)?exports)\\b(?:[^{(>\\n]*|\\s*(?:=|default)?\\s*\\{[^}]*)\\b${name}\\b`
     const isExported = new RegExp(`^(?:export default new|module\\.exports = new|${listed})`, 'm').test(text)
     return isExported ? [{ name, file }] : []
   })

@@ -93,17 +93,24 @@ const OWN_ADAPTER =
   'Give the lock provider an adapter of its own, because that of MariaDB hides its settings (docs/prisma.md#mysql-and-mariadb).'
 
 function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonly string[]): string {
-  const named = all.map((each) => `${project.short(each.path)} (${project.short(each.migrations)})`)
+  const named = all.map(({ path, migrations }) => {
+    const folder = project.short(migrations)
+    return `${project.short(path)}${project.exists(folder) ? ` (${folder})` : ''}`
+  })
   const shown = named.join(', ')
   if (wanted.length > 0)
     return `No Prisma schema has its migrations in ${wanted.join(', ')} – there is ${shown}.`
   if (all.length > 0)
     return `There are several Prisma schemas with different models: ${shown} – name those that need the table with --migrations, which may be repeated.`
-  const files = project.filesOfWorkspace('.prisma')
-  const elsewhere = files.filter((file) => /^\s*datasource\s/m.test(project.read(file)))
+  const elsewhere = schemasOfWorkspace(project)
   return elsewhere.length === 0
     ? 'There is no Prisma schema in this folder – run `npx prisma init`, or this command where the schema is.'
     : `There is no Prisma schema here, but ${elsewhere.join(', ')} – run \`npx shedlock-orm init prisma\` where you run Prisma.`
+}
+
+function schemasOfWorkspace(project: Project): readonly string[] {
+  const files = project.filesOfWorkspace('.prisma')
+  return files.filter((file) => /^\s*datasource\s/m.test(project.read(file)))
 }
 
 function migrating({ project, names }: Task, schema: ChosenSchema, flag: string, isOneOfMany: boolean): Step {
@@ -115,7 +122,12 @@ function migrating({ project, names }: Task, schema: ChosenSchema, flag: string,
     return [`Migrate as you run those in ${project.short(migrations)}, and generate the client.`, '']
   const text = files.map((file) => file.text).join('\n')
   const [, api] = /\bprovider\s*=\s*"([^"]*(?:graphql|trpc|crud|nestjs)[^"]*)"/.exec(text) ?? []
-  const note = api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`
+  const copies = schemasOfWorkspace(project).filter((file) => file.startsWith('../'))
+  const note =
+    (api === undefined ? '' : ` (${api} then knows ShedLock, too: keep it out of your API)`) +
+    (copies[0]
+      ? ` (if the database is also that of ${copies.join(' or ')}, copy what was written there, too)`
+      : '')
   if (!migrates)
     return [
       `There are no migrations of ${path}: create this table as your others${where}, and generate the client${note}. Or let this command write a first migration, for a database without tables: name its folder with --migrations. ${/mysql|sqlserver/.test(provider) ? '`prisma db push` may make it ignore the case of names; this' : 'This'} prints the table as SQL:`,
@@ -136,7 +148,8 @@ function schemaPlan(project: Project, schema: ChosenSchema, names: LockTableOpti
   const creating = existing.filter(({ text }) => createsTable(text, names))
   if (models.length === 0) checkSchema(project, schema, names)
   const provider = schema.provider as PrismaProvider
-  const model = prismaModel(provider, names)
+  // Types of the database have the name of the datasource in front.
+  const model = prismaModel(provider, names).replaceAll('@db.', `@${schema.datasource}.`)
   const file = project.short(isFolder ? join(path, 'shedlock.prisma') : path)
   return {
     present: [...models, ...creating.map(({ file }) => file)],

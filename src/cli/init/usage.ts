@@ -85,7 +85,9 @@ export function usage(task: Task, plan: Plan): Usage {
   const apps = name === undefined ? project.members() : [project]
   const pages = [
     ...(isPrinted && !isUnused ? [] : [typeof known === 'string' ? known : DOCS]),
-    ...(name === undefined ? ['docs/guides/recipes.md#queues', 'docs/cli.md#shedlock-orm-exec'] : []),
+    ...(name === undefined
+      ? ['docs/guides/recipes.md#queues', 'docs/cli.md#shedlock-orm-exec', KNOWN[ROUTES]]
+      : []),
     ...(apps.some(isFramework) ? [APPS] : []),
     ...(project.has('@nestjs/core') ? [SCHEDULERS[NEST]] : []),
   ].join(', ')
@@ -138,7 +140,7 @@ function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usag
     : [timer, '', `, ${atLeast}`]
   const options = `{ lockProvider: ${isKnown && isOnly ? found : call}${time} }`
   const injected = `{
-  inject: [PrismaService], // the one with this table
+  inject: [PrismaService], // the service that is, or has, the client of this table
   useFactory: (client: PrismaService) => (${options}),
 }`
   const code = `${hasCron ? "import { CronTime } from 'cron'\n" : ''}import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'

@@ -44,11 +44,11 @@ describe('shedlock-orm init', () => {
       'web/package.json': '{"dependencies":{"next":"16"}}',
     })
     const says =
-      'is to run (see docs/schedulers.md#slots, docs/guides/recipes.md#queues, docs/cli.md#shedlock-orm-exec, docs/guides/recipes.md#nextjs-nuxt-monorepos in the repository); if it is in another package, install shedlock-orm there;'
+      'is to run (see docs/schedulers.md#slots, docs/guides/recipes.md#queues, docs/cli.md#shedlock-orm-exec, docs/guides/failover.md#serverless-functions, docs/guides/recipes.md#nextjs-nuxt-monorepos in the repository); if it is in another package, install shedlock-orm there;'
     expect((await init(join(folder, 'db'))).stdout).toContain(says)
     const alone = project({ 'package.json': packageWith({ '@prisma/client': '7' }), [USUAL]: SCHEMA })
     expect((await init(alone)).stdout).toContain(
-      'is to run (see docs/schedulers.md#slots, docs/guides/recipes.md#queues, docs/cli.md#shedlock-orm-exec in the repository); let each',
+      'is to run (see docs/schedulers.md#slots, docs/guides/recipes.md#queues, docs/cli.md#shedlock-orm-exec, docs/guides/failover.md#serverless-functions in the repository); let each',
     )
   })
 

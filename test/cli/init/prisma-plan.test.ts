@@ -71,6 +71,16 @@ export default defineConfig({
       ['prisma'],
     ],
     [
+      'beside a config that its version of Prisma does not read, for a datasource with another name',
+      {
+        [USUAL]: SCHEMA.replace('datasource db', 'datasource main'),
+        [LOCK_FILE]: LOCK,
+        'prisma.config.ts': '',
+        'node_modules/prisma/package.json': '{ "version": "5.22.0" }',
+      },
+      { ...ADDED, [USUAL]: `\n${MODEL.replaceAll('@db.', '@main.')}` },
+    ],
+    [
       'into a folder of files that has another name',
       {
         'libs/db/models/main.prisma': SCHEMA,
@@ -163,6 +173,15 @@ export default defineConfig({
       'prisma-sqlite/schema.prisma' in added,
     )
     expect((await init(folder)).added).toEqual({})
+  })
+
+  it('names the schemas of other packages, which may be copies', async () => {
+    const packages = { 'api/package.json': PRISMA, 'server/package.json': PRISMA }
+    const schemas = { [`api/${USUAL}`]: SCHEMA, [`server/${USUAL}`]: SCHEMA }
+    const folder = project({ 'package.json': '{ "workspaces": ["*"] }', ...packages, ...schemas })
+    expect((await init(join(folder, 'api'))).stdout).toContain(
+      '(if the database is also that of ../server/prisma/schema.prisma, copy what was written there, too), as',
+    )
   })
 
   it('writes the schema of the migrations that are named', async () => {
@@ -440,7 +459,7 @@ export default defineConfig({
         'c/c.prisma': SCHEMA.replace('postgresql', 'mongodb'),
       },
       [],
-      /several .* with different models: a\/a\.prisma \(a\/migrations\), b\/b\.prisma \(b\/migrations\) – name .*repeated/,
+      /several .* with different models: a\/a\.prisma, b\/b\.prisma – name .*repeated/,
     ],
     [
       'whose schema has one of several configs',
@@ -493,7 +512,7 @@ export default defineConfig({
       'whose migrations are in another folder than the one that is named',
       { [USUAL]: SCHEMA },
       ['--migrations', 'old'],
-      /No Prisma schema has its migrations in old – there is prisma\/schema\.prisma \(prisma\/migrations\)/,
+      /No Prisma schema has its migrations in old – there is prisma\/schema\.prisma\./,
     ],
     [
       'with a config that only its own Prisma can read',

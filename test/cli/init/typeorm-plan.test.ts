@@ -324,6 +324,7 @@ describe('shedlock-orm init with TypeORM', () => {
     ['export const entities = []\nexport const db = new DataSource({})', true, 'db'],
     // Nothing to import.
     ['const db = new DataSource({})\nexport const other = 1', false, 'dataSource'],
+    ['const db = new DataSource({})\nexport function use() {\n  return db\n}', false, 'dataSource'],
     ['export const connect = async () => {\n  db = new DataSource({})\n}', false, 'dataSource'],
     ['export const make = () => new DataSource({})', false, 'dataSource'],
   ])('prints the name that the file has for its DataSource: %s', async (text, isMade, name) => {

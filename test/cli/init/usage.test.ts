@@ -177,7 +177,7 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(await printed(dependencies, two)).toContain('inject: [PrismaService]')
     expect((await init(folder, '--migrations', 'a/migrations')).stdout).toContain(
       `ShedLockModule.forRootAsync({
-     inject: [PrismaService], // the one with this table
+     inject: [PrismaService], // the service that is, or has, the client of this table
      useFactory: (client: PrismaService) => ({ lockProvider: prismaLockProvider(client), cronTime: CronTime }),
    })`,
     )
