@@ -13,7 +13,7 @@ export default {
   incremental: true,
   incrementalFile: MUTANT_RESULTS,
   // The programs of the documentation are in temporary folders, which may vanish while they are copied.
-  ignorePatterns: ['.programs-*', 'bench', 'demo', 'dist', 'examples', 'site', '/*.md'],
+  ignorePatterns: ['.programs-*', '/bench', '/demo', '/dist', '/examples', '/site'],
   reporters: ['progress-append-only', 'json', 'clear-text'],
   clearTextReporter: { allowColor: false, reportTests: false, reportScoreTable: false },
   jsonReporter: { fileName: MUTANT_REPORT },
