@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { wrongUsage, type CommandError } from './command-error'
 import { readEnvironment, usualFileWith } from './environment'
 import type { Flags } from './options'
@@ -68,10 +68,18 @@ async function resolved(url: string, prisma?: PrismaProject): Promise<string> {
       `The URL contains \${${unknown}} instead of its value – write the value: a file of variables is read as it is.`,
     )
   const [, path] = /^(?:file|sqlite):(?!\/)([^?]*)/.exec(url) ?? []
-  if (path === undefined || existsSync(path)) return url
-  const { main } = prisma ?? (await prismaProject(new Project()))
+  if (path === undefined) return url
+  const project = new Project()
+  const isHere = existsSync(path)
+  if (isHere && project.files('.prisma').length === 0) return url
+  const { main } = prisma ?? (await prismaProject(project))
   const beside = join(main?.isFolder === true ? main.path : dirname(main?.path ?? 'x'), path)
-  return existsSync(beside) ? `file:${beside}` : url
+  if (!existsSync(beside)) return url
+  if (isHere && resolve(beside) !== resolve(path))
+    throw wrongUsage(
+      `${url} may mean ${path} or, as Prisma's engines read it, ${project.short(beside)} – name one with --url and its full path.`,
+    )
+  return `file:${beside}`
 }
 
 function twice(one: string, other: string): CommandError {

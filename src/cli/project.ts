@@ -83,7 +83,7 @@ export class Project {
   version(name: string): string {
     const { version } = this.installed(name) ?? {}
     return (
-      version ?? /\d+(\.\d+)*/.exec(this.declared[name] ?? this.workspace?.declared[name] ?? '')?.[0] ?? ''
+      version ?? /\b\d+(\.\d+)*/.exec(this.declared[name] ?? this.workspace?.declared[name] ?? '')?.[0] ?? ''
     )
   }
 

@@ -56,7 +56,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
       )
   }
   for (const [file, manager] of Object.entries(LOCKS))
-    if (manager !== project.manager() && project.exists(file))
+    if (manager !== project.manager() && (project.workspace ?? project).exists(file))
       warn(`there is a ${file}, too: if your deployments use ${manager}, install with it`)
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
   for (const write of plan.writes) perform(write, flags.dryRun)
@@ -141,7 +141,8 @@ function check({ project, names }: Task, plan: Plan): Step {
   const used = project.read(dataSource).match(/(?<=\bprocess\.env(\.|\[['"]))\w+/g) ?? []
   const file = url ? undefined : usualFileWith(project, variable, ...used)
   const other = others[0] ? `; if that is not the database of the jobs, with ${others.join(' or ')}` : ''
-  const set = !dataSource && variable && !file ? `, with ${variable} set` : ''
+  const unset = dataSource ? 'the variables of the app' : variable
+  const set = unset && !file ? `, with ${unset} set` : ''
   const isSource = /\.[cm]?ts$/.test(dataSource)
   // Bun compiles as the app expects it, also its own __dirname.
   const bun = isSource && project.manager() === 'bun' ? ' --bun' : ''

@@ -43,11 +43,13 @@ export async function prismaPlan(task: Task): Promise<Plan> {
     path === main?.path ? flagOfMain : ` --schema ${project.short(path)}`
   const members = project.members().flatMap((each) => (each.declares('prisma') ? each.root : []))
   const inside = members.filter((each) => each.startsWith(`${project.root}/`))
-  const owner = [...configured, ...inside].find((each) => first.path.startsWith(`${each}/`))
-  // It may configure where its migrations are.
-  if (owner !== undefined && flagOf(first) !== '')
+  const owners = [...new Set([...configured, ...inside])].filter((each) =>
+    chosen.some(({ path }) => path.startsWith(`${each}/`)),
+  )
+  // They may configure where their migrations are.
+  if (owners.length > 0 && flagOf(first) !== '')
     throw wrongUsage(
-      `The Prisma schema is that of a package – run this command there: cd ${project.short(owner)}`,
+      `The Prisma schema is that of a package – run this command in ${owners.map((each) => project.short(each)).join(' and in ')}.`,
     )
   const parts = chosen.map((schema) => schemaPlan(project, schema, names))
   // One without migrations has those of another one for its database.

@@ -21,7 +21,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   const missing = folders.filter((folder) => !isDone(folder))
   if (wanted.length === 0 && missing.length > 1)
     throw wrongUsage(
-      `There are migrations in ${missing.join(', ')} – name one for each database that needs the table with --migrations, which may be repeated, or the folder that contains them, for all.`,
+      `There are migrations in ${missing.join(', ')} – name one for each database that needs the table with --migrations, which may be repeated, or the folder that contains one for each database. If all are of one database, name the newest.`,
     )
   const isNew = [folders, present, project.sources(/\bshedLockEntity\(/)].every(({ length }) => length === 0)
   const inWorkspace = isNew ? foldersOf(project, project.filesOfWorkspace('.ts', '.js')) : []
@@ -30,9 +30,8 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     throw wrongUsage(
       `There are no migrations here, but in ${elsewhere.join(', ')} – run this command in the package that has them, or name them with --migrations.`,
     )
-  // They sort behind all others, and differ, because a DataSource may load several folders.
-  const dates = sources.map((file) => Number(DATED.exec(basename(file))?.[1] ?? 0) + 1)
-  const date = Math.max(Date.now(), ...dates)
+  // They differ, because a DataSource may load several folders. One that is older than others is run, too.
+  const date = Date.now()
   const written = await Promise.all(missing.map((folder, index) => migrationIn(task, folder, date + index)))
   const made = clientsOf(project, 'DataSource', 'dataSource')
   const exporting = made.map(({ file }) => file)
@@ -44,7 +43,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     writes: written.map(({ write }) => write),
     present: folders.length < 2 ? present : present.filter((file) => folders.includes(dirname(file))),
     steps: [
-      ...(isNew ? withoutFolder(task) : written.flatMap(({ steps }) => steps)),
+      ...(isNew ? [withoutFolder(task)] : written.flatMap(({ steps }) => steps)),
       ...(written.length + present.length > 0 ? [running(task)] : []),
     ],
     provider: ['typeOrmLockProvider', 'typeorm'],
@@ -54,11 +53,8 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
 }
 
 /** How the project runs its migrations, the user knows best: with a script, after a build, or when the app starts. */
-function running(
-  { project, names }: Task,
-  how = 'as you run your others, after a build if those are built',
-): Step {
-  const what = `Run the migration ${how}; before the instances start, or on one of them (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity(${literal({ ...names, dialect: dialectOf(project) })}).`
+function running({ project, names }: Task): Step {
+  const what = `Run the migration as you run your others, after a build if those are built; before the instances start, or on one of them (docs/tables.md#when-every-instance-migrates). A DataSource with \`synchronize: true\` also lists shedLockEntity(${literal({ ...names, dialect: dialectOf(project) })}).`
   return [what, '']
 }
 
@@ -138,25 +134,14 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
   return { write: { file, text: await project.format(path, text) }, steps }
 }
 
-function withoutFolder(task: Task): readonly Step[] {
-  const { project, names } = task
+function withoutFolder({ project, names }: Task): Step {
   const dialect = dialectOf(project)
-  const entities = `const entities = [shedLockEntity(${literal({ ...names, dialect })})]`
-  // A DataSource makes its tables from the entities, always.
-  const alone: Step = [
-    'List the entity in the DataSource that has `synchronize: true`, also beside `autoLoadEntities` (docs/tables.md):',
-    inStyleOf(project, `import { shedLockEntity } from 'shedlock-orm/typeorm'\n\n${entities}`),
-  ]
-  if (project.sources(/\bsynchronize *: *true\b/).length > 0) return [alone]
-  const what = `No folder of migrations was found. Name it with --migrations, list the migration in the DataSource, or create the table that \`npx shedlock-orm sql ${dialect}${nameFlags(names)}\` prints; with \`synchronize: true\` list the entity instead, also beside \`autoLoadEntities\`, and leave out the next step (docs/tables.md):`
+  const what = `No folder of migrations was found. Where \`synchronize\` is on, list the entity, also beside \`autoLoadEntities\`. Where it is off, as usual in production, name the folder with --migrations; or list the migration, and run it when you deploy (docs/tables.md#when-every-instance-migrates); or create the table that \`npx shedlock-orm sql ${dialect}${nameFlags(names)}\` prints:`
   const code = `import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
 
-const migrations = [createShedLockMigration(${literal(names)})]
-${entities}`
-  return [
-    [what, inStyleOf(project, code)],
-    running(task, 'when you deploy (`npx typeorm migration:run -d <file>`)'),
-  ]
+const entities = [shedLockEntity(${literal({ ...names, dialect })})]
+const migrations = [createShedLockMigration(${literal(names)})]`
+  return [what, inStyleOf(project, code)]
 }
 
 /** The one that all sources show, or a driver. The entity needs it for a schema, and for names on MySQL. */

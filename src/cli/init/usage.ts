@@ -85,7 +85,7 @@ export function usage(task: Task, plan: Plan): Usage {
   const apps = name === undefined ? project.members() : [project]
   const pages = [
     ...(isPrinted && !isUnused ? [] : [typeof known === 'string' ? known : DOCS]),
-    ...(name === undefined
+    ...(name === undefined || isUnused
       ? ['docs/guides/recipes.md#queues', 'docs/cli.md#shedlock-orm-exec', KNOWN[ROUTES]]
       : []),
     ...(apps.some(isFramework) ? [APPS] : []),
@@ -159,6 +159,6 @@ class Reports {
 // where the app starts
 app.enableShutdownHooks()`
   const what =
-    'Import the module, and lock each job that one instance is to run (for a client outside Nest or one of several, and jobs of SchedulerRegistry, see docs/nestjs.md in the repository)'
+    'Import the module, and lock each job that one instance is to run (for @Interval and @Timeout, a client outside Nest or one of several, and jobs of SchedulerRegistry, see docs/nestjs.md in the repository)'
   return [scheduler, [what, code], ...(hasCron ? [`cron${project.versionFor(NEST, 'cron')}`] : [])]
 }

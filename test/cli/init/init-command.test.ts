@@ -20,7 +20,7 @@ describe('shedlock-orm init', () => {
       'packages/web/package.json': packageWith({ croner: '10' }),
     })
     const run = (...path: string[]) => init(join(folder, ...path))
-    expect(await run()).toEqual(refused('that of a package – run this command there: cd packages/db'))
+    expect(await run()).toEqual(refused('that of a package – run this command in packages/db.'))
     for (const each of ['client', 'jobs'])
       expect(await run('packages', each)).toEqual(
         refused('but ../db/prisma/schema.prisma – run `npx shedlock-orm init prisma` where you run'),

@@ -468,7 +468,7 @@ export default defineConfig({
         ...{ 'b/prisma.config.ts': '', 'b/prisma/schema.prisma': `${SCHEMA}${USER}` },
       },
       ['--migrations', 'b/prisma/migrations'],
-      /schema is that of a package – run this command there: cd b\n/,
+      /schema is that of a package – run this command in b\.\n/,
     ],
     [
       'with several schemas that share the named folder',

@@ -125,7 +125,9 @@ describe('the lines that shedlock-orm init prints', () => {
     const found = async (more: Texts, files: Texts): Promise<string> => {
       const manifest = packageWith({ typeorm: '1.1.1', ...more })
       const { stdout, stderr } = await init(project({ 'package.json': manifest, ...files }))
-      expect(stdout.includes('to run (see docs/schedulers.md#slots in')).toBe(stderr.includes('no source'))
+      expect(stdout.includes('to run (see docs/schedulers.md#slots, docs/guides/recipes.md#queues')).toBe(
+        stderr.includes('no source'),
+      )
       return /(?<=found TypeORM 1\.1\.1, ).*/.exec(stderr)?.[0] ?? ''
     }
     const both = { 'node-cron': '4.6.0', croner: '10.0.1' }
