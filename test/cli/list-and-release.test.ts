@@ -191,6 +191,9 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
     })
     expect(await isHeld('report')).toBe(false)
     expect((await run('release', 'report')).stdout).toContain('Nobody holds the lock.')
+    await provider.lock({ name: 'report', lockAtMostFor: '1h' })
+    const { stdout } = await run('release', 'report', '--yes', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ held: false })
     expect((await run('release', 'other', '--yes')).status).toBe(1)
   })
 

@@ -103,6 +103,9 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     expect(await run('resume', 'job')).toEqual(failed(1, 'not paused'))
     expect((await run('resume', 'other')).status).toBe(1)
     expect((await run('list')).stdout).toBe('job  idle, never ran (was paused by ann: migration)\n')
+    await run(...pause)
+    const { stdout } = await run('resume', 'job', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ held: false, paused: false })
   })
 
   it('says that its output could not be written, which is no answer', async () => {
