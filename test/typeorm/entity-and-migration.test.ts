@@ -56,6 +56,7 @@ const CASES: Readonly<Record<string, Case>> = {
     source: { namingStrategy: new Prefixes(), entityPrefix: 'app' },
     tables: ALL,
   },
+  'a name alone': { tables: [SECOND] },
 }
 
 /** What the migration has to create is for each version's schema builder to say: the first and the last case show it for 0.3. */
@@ -135,6 +136,10 @@ describeBackends(cases)('entity, migration and provider of TypeORM $version on $
     expect(await dataSource.runMigrations()).toEqual([])
     expect(await drift(dataSource)).toEqual([])
     await agree(connected)
+    if (each.tables[0] === SECOND)
+      await expect(typeOrmLockProvider(dataSource).table.find('job')).rejects.toMatchObject({
+        code: 'TABLE_MISSING',
+      })
     for (let left = providers.length; left > 0; left--) await dataSource.undoLastMigration()
     expect(await drift(dataSource)).not.toEqual([])
 

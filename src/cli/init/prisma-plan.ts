@@ -213,8 +213,8 @@ function migrationWrites(project: Project, { migrations, provider }: PrismaSchem
   const [newest = '0'] =
     /^\d+(?=_)/.exec(existing.findLast(({ name }) => /^\d+_/.test(name))?.name ?? '') ?? []
   const today = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
-  // Prisma runs migrations in the order of their names, which may be numbered: 0068_users.
-  const next = String(BigInt(newest) + 1n).padStart(newest.length, '0')
+  // Prisma runs migrations in the order of their names, which may be numbered: 68_users.
+  const next = String(BigInt(newest) + 1n)
   const date = `${newest}_` < `${today}_` ? today : next
   const file = begun?.file ?? project.short(join(migrations, `${date}_create_shedlock`, 'migration.sql'))
   const lock = project.short(join(migrations, 'migration_lock.toml'))
