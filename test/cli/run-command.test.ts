@@ -66,7 +66,8 @@ describeBackends(backends)('the command of shedlock-orm exec on $name', (backend
     const { running, isHeld } = await openCli(backend)
     const leaving = `exec 3<&0; ${slowToStop().work} <&3 & exit 7`
     const { said, stop } = await running(...LOCK, '--', 'sh', '-c', leaving)
-    await eventually(() => expect(said('stderr')).toContain('sh has ended, but not all processes'))
+    const saysSo = () => expect(said('stderr')).toContain('sh has ended, but not all processes')
+    await eventually(saysSo, { timeout: 10_000 })
     expect(await isHeld()).toBe(true)
     expect(await stop()).toEqual([7, null])
     expect(await isHeld()).toBe(false)

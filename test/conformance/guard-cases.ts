@@ -128,11 +128,15 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
   ])('rolls the transaction back when %s', async (_, lose) => {
     const lock = await taken()
     await lose()
-    const transaction = client().transaction(async (transaction) => {
-      await work(transaction)
-      await transaction.guard(lock)
-    })
-    await expect(transaction).rejects.toMatchObject({ code: 'LOCK_LOST', lockName: 'job' })
+    // Inside of a task with another lock, which is not the one that is passed.
+    const executor = new LockingTaskExecutor(client().createProvider())
+    const run = executor.executeWithLock({ name: 'around', lockAtMostFor: '1m' }, () =>
+      client().transaction(async (transaction) => {
+        await work(transaction)
+        await transaction.guard(lock)
+      }),
+    )
+    await expect(run).rejects.toMatchObject({ code: 'LOCK_LOST', lockName: 'job' })
     expect(await worked()).toBe(0)
   })
 

@@ -56,6 +56,12 @@ it.each([
   ['late', 'running for 40m of 2h, several due times passed', row(LIVE, -40, 80), { job: every(10) }],
   ['late', 'running for 40m, limit 30m', row(LIVE, -40, 144_000), { overdueAfter: 30 * MINUTE }],
   ['late', 'running for 40m, limit 30m', row(LIVE, -40, 80), { runningAtMost: 30 * MINUTE }],
+  [
+    'late',
+    'running for 40m, limit 30m',
+    row(LIVE, -40, 80),
+    { runningAtMost: 60 * MINUTE, overdueAfter: 30 * MINUTE },
+  ],
   ['failed', 'not known to have succeeded', row('java-host', -4, -3), { mustHaveSucceeded: true }],
   ['idle', 'acquired 4m ago', row('paused by ann: disk', -4, -3), { mustHaveSucceeded: true }],
   ['stuck', 'held until 2300', row(LIVE, -4, YEARS), {}],

@@ -92,6 +92,7 @@ describe('an owner, whatever lockedBy is,', () => {
     expect(describeFailure(refused, true)).toBe('ECONNREFUSED: connect ECONNREFUSED 10.0.0.1:25')
     class BusinessError extends Error {}
     expect(describeFailure(new BusinessError('x'), false)).toBe('BusinessError')
+    expect(describeFailure(new Error('\n  refused\nat smtp'), true)).toBe('Error: refused')
     expect(describeFailure('text', true)).toBe('_OTHER')
     expect(describeFailure(Object.assign(new Error(), { code: 'hunter2 is wrong' }), false)).toBe('Error')
     const named = ['password', 'dbPwd', 'access_token', 'clientSecret', 'API_KEY'].map(
