@@ -45,6 +45,7 @@ it.each([
     /'--keep-alive-at-most <duration>' argument 'soon' is invalid. Write a duration such as 90s/,
   ],
   [['exec', 'job', '--wait', '1m', '--slot', '2026-11-21', '--', 'true'], /a time with its zone/],
+  [['exec', 'job', '--slot', '2026-11-21T02:00:00', '--', 'true'], /a time with its zone/],
 ])('%j is refused with exit status 2 and one line, and perhaps a hint in brackets', async (args, message) => {
   const { status, stdout, stderr } = await runCli(args)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
