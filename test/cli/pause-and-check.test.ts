@@ -78,7 +78,8 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     expect((await run(...pause)).stdout).toMatch(
       /^name +job\nstate +paused, .* left\nnext .*\nnever .*\nowner +paused by ann: migration\nlocked at +never\nlock until +\S+ \S+ UTC \(in (8h|7h 59m)\)\n/,
     )
-    expect((await run('list')).stdout).toMatch(/^job +paused, (8h|7h 59m) left \(paused by ann/)
+    for (const list of [['list'], ['list', '--held']])
+      expect((await run(...list)).stdout).toMatch(/^job +paused, (8h|7h 59m) left \(paused by ann/)
     expect(JSON.parse((await run('list', '--json')).stdout)).toMatchObject([{ paused: true, lockedAt: null }])
     expect(JSON.parse((await run('check', 'job=1h', 'other=1h', '--json')).stdout)).toEqual([
       { name: 'other', state: 'late', why: 'never ran, limit 1h', overdueAfter: 3_600_000, lockedAt: null },

@@ -65,6 +65,7 @@ it.each([
   ['failed', 'not known to have succeeded', row('java-host', -4, -3), { mustHaveSucceeded: true }],
   ['idle', 'acquired 4m ago', row('paused by ann: disk', -4, -3), { mustHaveSucceeded: true }],
   ['stuck', 'held until 2300', row(LIVE, -4, YEARS), {}],
+  ['stuck', 'held until 2028', row(LIVE, -4, 400 * 24 * 60), {}],
   ['running', 'for 0ms of 10m', row(LIVE, 1, 11), {}],
   ['stuck', 'acquired 3h ahead of the clock of the database', row('java', 180, 200), {}],
   ['stuck', 'its process is gone, 6m left', row(ofProcess(GONE), -4, 6), {}],
