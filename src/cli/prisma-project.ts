@@ -90,7 +90,7 @@ const CONFIG = /^(\.config\/prisma|(\.config\/)?prisma\d*\.config)\.[cm]?[jt]s$/
 /** Where Prisma looks without a setting. */
 const USUAL = ['prisma/schema.prisma', 'schema.prisma', 'prisma/schema']
 
-function hasDatasource({ text }: { readonly text: string }): boolean {
+export function hasDatasource({ text }: { readonly text: string }): boolean {
   return /^\s*datasource\s/m.test(text)
 }
 

@@ -71,9 +71,14 @@ export class Project {
     return name in this.declared
   }
 
+  /** Its workspace, or without one itself. */
+  get top(): Project {
+    return this.workspace ?? this
+  }
+
   /** Itself, and then all others of its workspace, or without one of its folder. */
   members(): readonly Project[] {
-    const top = this.workspace ?? this
+    const { top } = this
     const manifests = top.files('.json').filter((file) => file.endsWith('/package.json'))
     const folders = [top.root, ...manifests.map((file) => join(top.root, dirname(file)))]
     return [this, ...folders.filter((folder) => folder !== this.root).map((folder) => new Project(folder))]
@@ -166,7 +171,7 @@ export class Project {
 
   /** The package manager that the next folder shows, up to its workspace; npm if none does, because its own file is often left over. */
   manager(): string {
-    const { root: top } = this.workspace ?? this
+    const { root: top } = this.top
     const folders = withParents(this.root).filter((folder) => `${folder}/`.startsWith(`${top}/`))
     const found = folders.flatMap((folder) => {
       const [, lock] = Object.entries(LOCKS).find(([file]) => existsSync(join(folder, file))) ?? []
@@ -202,9 +207,11 @@ export class Project {
   /** The package.json of a package that is installed where the project finds it. */
   installed(name: string): Manifest | undefined {
     const folders = withParents(this.root).map((folder) => join(folder, 'node_modules', name))
-    // As Yarn's Plug'n'Play does, without a folder.
-    const resolved = this.find([`${name}/package.json`])?.path
-    return [...folders, ...(resolved ? [dirname(resolved)] : [])].map(manifestIn).find(Boolean)
+    const found = folders.map(manifestIn).find(Boolean)
+    if (found) return found
+    // Yarn's Plug'n'Play has no folder.
+    const resolved = this.find([`${name}/package.json`])
+    return resolved && manifestIn(dirname(resolved.path))
   }
 }
 

@@ -121,7 +121,8 @@ export class SessionPool {
    */
   endTurn(turn: Turn, took?: number, isConflict = false): void {
     if (!this.#turns.delete(turn)) return
-    this.#stopWatch()
+    this.#cancelWatch?.()
+    this.#cancelWatch = undefined
     if (took !== undefined) {
       this.#turnTakes += (took - this.#turnTakes) / 4
       this.#lastTurnWaited = isConflict && took >= LONG_WAIT
@@ -152,11 +153,6 @@ export class SessionPool {
     const [first] = this.#waiting
     if (first && this.#canOpen(first.turn) && this.#turns.size < first.turn.ownConnections) this.#begin(first)
     this.#next()
-  }
-
-  #stopWatch(): void {
-    this.#cancelWatch?.()
-    this.#cancelWatch = undefined
   }
 
   #hasRoom(turn: Turn): boolean {

@@ -55,9 +55,10 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
         `${name} ${version} is too old: update it to ${first} or later (docs/works-with.md), and run this again`,
       )
   }
-  for (const [file, manager] of Object.entries(LOCKS))
-    if (manager !== project.manager() && (project.workspace ?? project).exists(file))
-      warn(`there is a ${file}, too: if your deployments use ${manager}, install with it`)
+  const manager = project.manager()
+  for (const [file, other] of Object.entries(LOCKS))
+    if (other !== manager && project.top.exists(file))
+      warn(`there is a ${file}, too: if your deployments use ${other}, install with it`)
   for (const file of plan.present) warn(`${file} already has the table, so it is left as it is`)
   for (const write of plan.writes) perform(write, flags.dryRun)
   for (const { file, appends } of plan.writes)
@@ -80,8 +81,7 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
     check(task, plan),
   ]
   const texts = steps.map(([what, code], n) => `${n + 1}. ${what}${code && `\n\n${indented(code, 3)}`}`)
-  const isPnp = (project.workspace ?? project).exists('.pnp.cjs')
-  const runner = project.manager() === 'bun' ? 'bunx' : isPnp ? 'yarn' : 'npx'
+  const runner = manager === 'bun' ? 'bunx' : project.top.exists('.pnp.cjs') ? 'yarn' : 'npx'
   print(texts.join('\n\n').replace(/\bnpx(?= )/g, runner))
 }
 
@@ -120,9 +120,10 @@ function ormOf(project: Project, members: readonly Project[], wanted: string | u
         : `${why}, but there is an ORM in ${elsewhere}: run the command where the migrations or the schema are.`,
     )
   }
+  const several = known.map(({ name }) => name)
   if (others.length > 0)
     throw wrongUsage(
-      `This project has ${known.map(({ name }) => name).join(' and ')} – name one: shedlock-orm init ${known.map(({ name }) => name).join('|')}`,
+      `This project has ${several.join(' and ')} – name one: shedlock-orm init ${several.join('|')}`,
     )
   return orm
 }

@@ -4,7 +4,14 @@ import { prismaContract } from '../../prisma-8/internal'
 import type { LockTableOptions } from '../../sql/internal'
 import { wrongUsage } from '../command-error'
 import { nameFlags } from '../output'
-import { createsTable, hasModel, migrationsIn, prismaProject, type PrismaSchema } from '../prisma-project'
+import {
+  createsTable,
+  hasDatasource,
+  hasModel,
+  migrationsIn,
+  prismaProject,
+  type PrismaSchema,
+} from '../prisma-project'
 import type { Project } from '../project'
 import { missingDriver } from '../url-connection'
 import { clientsOf, type Plan, type Step, type Task, type Write } from './plan'
@@ -112,7 +119,7 @@ function whyNone(project: Project, all: readonly PrismaSchema[], wanted: readonl
 
 function schemasOfWorkspace(project: Project): readonly string[] {
   const files = project.filesOfWorkspace('.prisma')
-  return files.filter((file) => /^\s*datasource\s/m.test(project.read(file)))
+  return files.filter((file) => hasDatasource({ text: project.read(file) }))
 }
 
 function migrating({ project, names }: Task, schema: ChosenSchema, flag: string, isOneOfMany: boolean): Step {
