@@ -67,8 +67,9 @@ export function usage(task: Task, plan: Plan): Usage {
     all.map((each) => `${each} ${project.version(each)}`.trim()).join(' and ') +
     (isUnused ? ', which no source imports' : '') +
     (others.length > 0 ? ', of which the first is shown' : '')
+  const has = (expression: RegExp): boolean => project.sources(expression).length > 0
   if (name === NEST || ((name ?? ROUTES) === ROUTES && project.has('@nestjs/core')))
-    return nest(task, plan, found, name === NEST)
+    return nest(task, plan, found, name === NEST && (has(/@Cron\(/) || !has(OTHER_STARTS)))
   if (name === ROUTES)
     return [
       found,
@@ -123,6 +124,9 @@ ${start}
 function importOf({ client: { name, file } }: Plan): string {
   return `// and ${name}, your client${file === undefined ? '' : ` (that of ${file}, if your app uses it)`}`
 }
+
+/** How Nest's scheduler starts jobs without `@Cron`. */
+const OTHER_STARTS = /@(Interval|Timeout)\(|\bSchedulerRegistry\b/
 
 /** @param hasCron whether it has `@Cron`, and not only timers */
 function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usage {

@@ -154,6 +154,11 @@ describe('the lines that shedlock-orm init prints', () => {
     expect(code).toMatch(/^ShedLockModule\.forRoot\(\{ lockProvider: typeOrmLockProvider \}\)$/m)
     expect(code).toMatch(/lockAtLeastFor: '14m' \}\)\n +async send.*app\.enableShutdownHooks/s)
     expect(code).not.toMatch(/@Cron\(|CronTime/)
+    const withTimers = { ...dependencies, '@nestjs/schedule': '6' }
+    const timers = { 'a.ts': '@Interval(1000)', 'b.ts': 'constructor(registry: SchedulerRegistry) {}' }
+    for (const [file, text] of Object.entries(timers))
+      expect(await printed(withTimers, { [file]: text })).toBe(code)
+    expect(await printed(withTimers, { ...timers, 'c.ts': '@Cron(EVERY_HOUR)' })).toContain('CronTime')
   })
 
   it('leave the adapter of MariaDB to its page', async () => {
