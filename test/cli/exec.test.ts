@@ -21,6 +21,7 @@ const OTHER_CONNECTIONS: Readonly<Record<string, string>> = {
     'select session_id as id from sys.dm_exec_sessions where database_id = db_id() and session_id <> @@spid',
   mysql: 'select id from performance_schema.processlist where db = database() and id <> connection_id()',
 }
+const SLOT = ['--slot', '2026-11-21T10:00:00Z']
 const FOREVER = node('setInterval(() => 0, 1e6)')
 
 /** The way to a server that a test may silence. */
@@ -256,5 +257,38 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
       ),
     )
     expect(await isHeld()).toBe(false)
+  })
+
+  it('waits for the lock, and does once what succeeded', async () => {
+    const { provider, run, start } = await openCli(backend)
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m', slot: 5_000 })
+    const exec = ['exec', 'job', '--wait', '1m', ...SLOT, '--']
+    const { ended, said } = start(...exec, 'sh', '-c', 'exit 4')
+    await eventually(() => {
+      expect(said('stderr')).toMatch(
+        /\nshedlock-orm: Lock 'job': running for .* \(host-1\/42\) – waiting for 1m at most\.\n$/,
+      )
+    })
+    await lock?.unlock()
+    // It failed, so it is to be done again.
+    expect(await ended).toEqual([4, null])
+    expect(await run(...exec, 'echo', 'done')).toMatchObject({ status: 0, stdout: 'done\n' })
+    expect(await run(...exec, 'echo', 'done')).toMatchObject({
+      ...{ status: 0, stdout: '', stderr: expect.stringContaining('already acquired for this slot') },
+    })
+    // Whoever is late or older has nothing to do either; the next release has.
+    const at = (slot: string) => run('exec', 'job', '--wait', '1m', '--slot', slot, '--', 'echo', 'done')
+    expect((await at('2026-11-21T12:30:00+03:00')).stdout).toBe('')
+    expect((await at('2026-11-21T10:00:01Z')).stdout).toBe('done\n')
+  })
+
+  it('stops waiting when it is told to', async () => {
+    const { provider, run, start } = await openCli(backend)
+    await provider.lock({ name: 'job', lockAtMostFor: '20s' })
+    const { child, ended, said } = start('exec', 'job', '--wait', '1m', '--', 'true')
+    await eventually(() => expect(said('stderr')).toContain('waiting for'))
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([143, null])
+    expect(await run('exec', 'job', '--wait', '1ms', '--', 'true')).toMatchObject({ status: 75 })
   })
 })

@@ -3,17 +3,13 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
-import type { DialectName } from '../../src/sql/dialect'
 import type { LockRecord } from '../../src/sql/records'
 import { availableBackends, describeBackends } from '../backends'
-import { HOSTILE_LOCK_NAMES } from '../sql/quoting-modes'
 import { ALL_PACKAGES, builtCli, failed, project, runCli } from './built-cli'
 import { openCli } from './open-cli'
 
 /** Somewhere else, with the packages of this project. */
 const folder = project({}, ALL_PACKAGES)
-
-const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
 
 /** Runs a command in a terminal of its own, and types once it asks. What is typed before could be lost or mean something else. */
 function answerOnTerminal(
@@ -34,66 +30,8 @@ function answerOnTerminal(
   })
 }
 
-/** Packages through which the command line reaches a database; an adapter of Prisma brings its driver along. */
-const DRIVERS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
-  postgres: ['pg', '@prisma/adapter-pg'],
-  mysql: ['mysql2', 'mariadb', '@prisma/adapter-mariadb'],
-  mariadb: ['mysql2', 'mariadb', '@prisma/adapter-mariadb'],
-  sqlite: ['better-sqlite3', '@prisma/adapter-better-sqlite3'],
-  mssql: ['mssql', '@prisma/adapter-mssql'],
-}
-
-describeBackends(backends)('the drivers of a project on $name', (backend) => {
-  it.each(DRIVERS[backend.dialect] ?? [])('%s is all that a command needs', async (driver) => {
-    const { env, provider } = await openCli(backend)
-    const cwd = project({}, driver)
-    const run = (...args: readonly string[]) => runCli(args, { cwd, env })
-    expect((await run('doctor')).stdout).toContain('\n0 errors, ')
-    const [name = '', ...others] = HOSTILE_LOCK_NAMES
-    for (const each of HOSTILE_LOCK_NAMES) await provider.lock({ name: each, lockAtMostFor: '1h' })
-    expect((await run('release', '--yes', '--', name)).status).toBe(0)
-    const held = (await provider.table.list()).filter((lock) => lock.held)
-    expect(held.map((lock) => lock.name).sort()).toEqual(others.toSorted())
-  })
-
-  it('a missing one is named', async () => {
-    const { env } = await openCli(backend, {})
-    const { status, stderr } = await runCli(['list'], { cwd: project({}), env })
-    expect(status).toBe(3)
-    expect(stderr).toMatch(
-      /^shedlock-orm: There is no driver for this database in .* – install [@\w/-]+( or [@\w/-]+)*, or use .*\n$/,
-    )
-  })
-})
-
-const WITHOUT_TLS = ['ssl=false', 'ssl=0', 'sslmode=disable', 'ssl-mode=DISABLED', 'ssl-mode=PREFERRED']
-const UNCHECKED = [
-  'ssl={"rejectUnauthorized":false}',
-  'sslmode=require',
-  'ssl-mode=REQUIRED',
-  'sslaccept=accept_invalid_certs',
-]
-const CHECKED = ['ssl=true', 'ssl', 'ssl={}', 'ssl-mode=VERIFY_CA', 'sslaccept=strict']
-
-const REFUSED = /The connection .* failed: .* – check which TLS the server has/
-
-describeBackends(availableBackends('mysql', 'mariadb'))('parameters of a URL for TLS on $name', (backend) => {
-  /** Neither server has a certificate that a client trusts, and MariaDB has none at all. */
-  it.each([
-    ...WITHOUT_TLS.map((off) => [off, /, no TLS\n/] as const),
-    ...UNCHECKED.map((on) => [on, backend.name === 'mysql' ? /, TLS, without a check/ : REFUSED] as const),
-    ...CHECKED.map((on) => [on, REFUSED] as const),
-  ])('%s', async (parameters, says) => {
-    const { database } = await openCli(backend)
-    const { stdout, stderr } = await runCli(['doctor', '--url', `${database.url}?${parameters}`])
-    expect(stdout + stderr).toMatch(says)
-  })
-})
-
-const sqlite = backends.filter(({ name }) => name === 'sqlite')
-
 // What commands print is the same on each database. That a release is of the lock that was seen is in test/web/lock-page.test.ts too.
-describeBackends(sqlite)('list and release on $name', (backend) => {
+describeBackends(availableBackends('sqlite'))('list and release on $name', (backend) => {
   it('lists the locks and their holders', async () => {
     const { provider, run } = await openCli(backend)
     expect((await run('list')).stdout).toMatch(

@@ -7,7 +7,6 @@ import { openCli } from './open-cli'
 const backends = availableBackends('sqlite')
 const IN_TIME =
   'None of these jobs is stuck or late. With --must-have-succeeded, check also finds those that died or failed.\n'
-const SLOT = ['--slot', '2026-11-21T10:00:00Z']
 
 // Which state a job has is the same for the page: test/sql/job-state.test.ts.
 describeBackends(backends)('pause, resume and check on $name', (backend) => {
@@ -143,38 +142,5 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     expect((await run(...pause)).stderr).toMatch(
       /Before the pause: idle, acquired \d+m?s ago \(java-host\)\n$/,
     )
-  })
-
-  it('waits for the lock, and does once what succeeded', async () => {
-    const { provider, run, start } = await openCli(backend)
-    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m', slot: 5_000 })
-    const exec = ['exec', 'job', '--wait', '1m', ...SLOT, '--']
-    const { ended, said } = start(...exec, 'sh', '-c', 'exit 4')
-    await eventually(() => {
-      expect(said('stderr')).toMatch(
-        /\nshedlock-orm: Lock 'job': running for .* \(host-1\/42\) – waiting for 1m at most\.\n$/,
-      )
-    })
-    await lock?.unlock()
-    // It failed, so it is to be done again.
-    expect(await ended).toEqual([4, null])
-    expect(await run(...exec, 'echo', 'done')).toMatchObject({ status: 0, stdout: 'done\n' })
-    expect(await run(...exec, 'echo', 'done')).toMatchObject({
-      ...{ status: 0, stdout: '', stderr: expect.stringContaining('already acquired for this slot') },
-    })
-    // Whoever is late or older has nothing to do either; the next release has.
-    const at = (slot: string) => run('exec', 'job', '--wait', '1m', '--slot', slot, '--', 'echo', 'done')
-    expect((await at('2026-11-21T12:30:00+03:00')).stdout).toBe('')
-    expect((await at('2026-11-21T10:00:01Z')).stdout).toBe('done\n')
-  })
-
-  it('stops waiting when it is told to', async () => {
-    const { provider, run, start } = await openCli(backend)
-    await provider.lock({ name: 'job', lockAtMostFor: '20s' })
-    const { child, ended, said } = start('exec', 'job', '--wait', '1m', '--', 'true')
-    await eventually(() => expect(said('stderr')).toContain('waiting for'))
-    child.kill('SIGTERM')
-    expect(await ended).toEqual([143, null])
-    expect(await run('exec', 'job', '--wait', '1ms', '--', 'true')).toMatchObject({ status: 75 })
   })
 })

@@ -34,8 +34,8 @@ const importing =
         .filter((path) => changed.some((file) => source(path).includes(`/${file.split('/').at(-1)}'`)))
 
 /**
- * How close a test is to a changed file: the words of one name are in the other, the test imports the file, the file has a function of
- * its name, or their paths share words.
+ * How close a test is to a changed file: the words of one name are in the other, the test imports the file, the file has a function or a
+ * command of its name, or their paths share words.
  */
 function closeness(path) {
   if (path === ARCHITECTURE || (path === GOLDEN && changed.some((file) => file.startsWith('sql/')))) return 10
@@ -46,8 +46,9 @@ function closeness(path) {
   // wrap.test.ts is that of wrapped-task.ts, and slot.test.ts that of slots.ts.
   const isNamed = (file) => name.includes(nameOf(file)) || nameOf(file).includes(name.slice(0, -1))
   const shared = (file) => file.split(/\W/).filter((word) => words.has(word)).length
-  // pause.test.ts is one of those of operations.ts, which has pause().
-  const called = new RegExp(`\\b${name.replaceAll('-', '')}[(<]`, 'i')
+  // pause.test.ts is one of those of operations.ts, which has pause(), and pause-and-check.test.ts of operate-commands.ts.
+  const commands = name.slice(1, -1).replaceAll('-', '|')
+  const called = new RegExp(`\\b${name.replaceAll('-', '')}[(<]|\\.command\\('(${commands})'\\)`, 'i')
   const text = readFileSync(path, 'utf8')
   const points = (file) =>
     isNamed(file) ? 10 : text.includes(`/src/${file}'`) ? 4 : called.test(source(file)) ? 3 : 0
