@@ -180,9 +180,12 @@ export class Project {
     return found.find((name = 'npm') => name !== 'npm') ?? 'npm'
   }
 
-  /** The command that adds those of these packages that no package.json names; empty if there are none. */
+  /** The command that adds those of these packages that no package.json names, or that are there in another version; empty if there are none. */
   adds(...packages: readonly string[]): string {
-    const missing = packages.filter((name) => !this.has(name.split('@')[0] ?? ''))
+    const missing = packages.filter((each) => {
+      const [name = '', version = ''] = each.split('@')
+      return !this.has(name) || (/^\d/.test(version) && this.version(name) !== version)
+    })
     const manager = this.manager()
     // Without a flag, pnpm and the first Yarn do not add to the root of a workspace.
     const isFirst = this.manifest.workspaces !== undefined && this.read('yarn.lock').includes('lockfile v1')

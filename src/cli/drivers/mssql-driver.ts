@@ -28,7 +28,7 @@ const UNREADABLE =
 export const mssqlDriver: CliDriver = {
   ...drivers.mssql,
   packages: ['mssql'],
-  via: ['@prisma/adapter-mssql', 'typeorm'],
+  via: ['@prisma/adapter-mssql'],
   placeholder: (position) => `@p${position}`,
   open: async (url) => {
     const text = connectionString(url)

@@ -22,7 +22,7 @@ interface MySql {
 export const mysqlDriver: CliDriver = {
   ...drivers.mysql,
   packages: ['mysql2', 'mariadb'],
-  via: ['@prisma/adapter-mariadb', 'typeorm'],
+  via: ['@prisma/adapter-mariadb'],
   open: async (url) => {
     const { name, exports } = loadDriver(mysqlDriver)
     const given = options(url, name)

@@ -9,7 +9,7 @@ interface Pg {
 export const postgresDriver: CliDriver = {
   ...drivers.postgres,
   packages: ['pg'],
-  via: ['@prisma/adapter-pg', 'typeorm'],
+  via: ['@prisma/adapter-pg'],
   open: async (url) => {
     const { Client } = loadDriver(postgresDriver).exports as Pg
     const client = new Client({

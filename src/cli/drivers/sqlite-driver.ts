@@ -12,7 +12,7 @@ type BetterSqlite3 = new (path: string, options: object) => BetterSqlite3Like
 export const sqliteDriver: CliDriver = {
   ...drivers.sqlite,
   packages: ['better-sqlite3', '@libsql/client'],
-  via: ['@prisma/adapter-better-sqlite3', '@prisma/adapter-libsql', 'typeorm'],
+  via: ['@prisma/adapter-better-sqlite3', '@prisma/adapter-libsql'],
   open: async (url, create) => {
     const { name, exports } = loadDriver(sqliteDriver)
     const file = sqliteFile(url)

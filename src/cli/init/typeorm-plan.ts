@@ -4,6 +4,7 @@ import { wrongUsage } from '../command-error'
 import { INITIALIZES } from '../data-source'
 import { nameFlags } from '../output'
 import { isCommonJs, Project } from '../project'
+import { missingDriver } from '../url-connection'
 import { clientsOf, inStyleOf, literal, type Plan, type Step, type Task } from './plan'
 
 /** The files of TypeORM's migrations: `1715028537217-CreateUser.ts`, with an ending that the DataSource may look for. */
@@ -38,6 +39,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   // A module of Nest makes one of its own, and does not use that of the command line.
   const isKnown = made.length === 1 && !project.has('@nestjs/typeorm')
   const [client = { name: 'dataSource' }]: readonly Plan['client'][] = isKnown ? made : []
+  const dataSources = dataSourcesOf(project, exporting)
   return {
     found: [`TypeORM ${project.version('typeorm')}`],
     writes: written.map(({ write }) => write),
@@ -48,7 +50,8 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
     ],
     provider: ['typeOrmLockProvider', 'typeorm'],
     client,
-    dataSources: dataSourcesOf(project, exporting),
+    dataSources,
+    missingDriver: dataSources[0] ? undefined : missingDriver(project, dialectOf(project)),
   }
 }
 

@@ -48,7 +48,9 @@ export function schedulersOf(member: Project): readonly (keyof typeof KNOWN)[] {
       ? /\bcrons\b/.test(member.read(file))
       : /^(src\/)?(app|pages|server)\/(.*\/)?api\/(.*\/)?crons?\b/.test(file) && isFramework(member),
   )
-  return names.filter((name) => (name === ROUTES ? hasRoutes : member.declares(name)))
+  // Nest's has cron, and needs its CronTime.
+  const isNests = (name: string): boolean => name === 'cron' && member.declares(NEST)
+  return names.filter((name) => (name === ROUTES ? hasRoutes : member.declares(name) && !isNests(name)))
 }
 
 /** The scheduler and its version, the lines to write, and what they import beside this package and the scheduler. */
@@ -132,9 +134,11 @@ const OTHER_STARTS = /@(Interval|Timeout)\(|\bSchedulerRegistry\b/
 function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usage {
   const { project } = task
   const [name, entry] = plan.provider
+  const isTypeOrm = entry === 'typeorm'
   // Nest knows the DataSource only through this package.
-  const isKnown = entry !== 'typeorm' || project.has('@nestjs/typeorm')
-  const clients = entry === 'typeorm' ? [] : project.sources(/\bextends PrismaClient\b/)
+  const isKnown = !isTypeOrm || project.has('@nestjs/typeorm')
+  const made = isTypeOrm ? 'TypeOrmModule.forRoot' : 'extends PrismaClient'
+  const clients = project.sources().flatMap((file) => project.read(file).split(made).slice(1))
   const isOnly = !plan.others?.length && clients.length < 2
   const call = callOf(task, plan, isKnown ? 'client' : plan.client.name)
   const found = call === `${name}(client)` ? name : `(client) => ${call}`
@@ -143,11 +147,18 @@ function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usag
     ? [`@Cron(${CRON}) // needs ScheduleModule.forRoot()`, ', cronTime: CronTime', '']
     : [timer, '', `, ${atLeast}`]
   const options = `{ lockProvider: ${isKnown && isOnly ? found : call}${time} }`
+  const [token, type] = isTypeOrm
+    ? ["getDataSourceToken('name')], // the name of the DataSource that has this table", 'DataSource']
+    : ['PrismaService], // the service that is, or has, the client of this table', 'PrismaService']
   const injected = `{
-  inject: [PrismaService], // the service that is, or has, the client of this table
-  useFactory: (client: PrismaService) => (${options}),
+  inject: [${token}
+  useFactory: (client: ${type}) => (${options}),
 }`
-  const code = `${hasCron ? "import { CronTime } from 'cron'\n" : ''}import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
+  const imports =
+    isTypeOrm && !isOnly
+      ? "import { getDataSourceToken } from '@nestjs/typeorm'\nimport type { DataSource } from 'typeorm'\n"
+      : ''
+  const code = `${hasCron ? "import { CronTime } from 'cron'\n" : ''}${imports}import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { ${name} } from 'shedlock-orm/${entry}'
 ${isKnown ? '' : `${importOf(plan)}\n`}
 // in the imports of each root module whose app has jobs

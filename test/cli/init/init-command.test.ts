@@ -182,7 +182,12 @@ describe('shedlock-orm init', () => {
     const { dependencies } = JSON.parse(read('node_modules/@nestjs/schedule/package.json')) as {
       dependencies: Texts
     }
-    expect(stdout).toContain(`npm install cron@${dependencies['cron']}\n`)
+    const installs = `npm install cron@${dependencies['cron']}\n`
+    expect(stdout).toContain(installs)
+    const having = async (cron: string) =>
+      init(project({ 'package.json': packageWith({ ...nest, cron }), [USUAL]: SCHEMA }, '@nestjs/schedule'))
+    expect((await having('2.2.0')).stdout).toContain(installs)
+    expect((await having(dependencies['cron'] ?? '')).stdout).not.toContain('npm install cron')
   })
 
   it('prints commands for the table of these names', async () => {
@@ -207,5 +212,9 @@ describe('shedlock-orm init', () => {
     const mysql = { [USUAL]: SCHEMA.replace('postgresql', 'mysql') + USER, 'db/schema.prisma': SCHEMA + USER }
     const both = await init(project({ ...files, ...mysql }, 'pg'))
     expect(both.stdout).not.toContain('npm install -D')
+    // TypeORM's drivers are not all among those of the command line.
+    const app = { 'package.json': packageWith({ typeorm: '1.1.1', mysql: '2' }), 'a.ts': "type: 'mysql'" }
+    expect((await init(project(app))).stdout).toContain(' npm install -D mysql2\n')
+    expect((await init(project(app, 'mysql2'))).stdout).not.toContain('npm install -D')
   })
 })

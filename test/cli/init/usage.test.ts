@@ -131,6 +131,10 @@ describe('the lines that shedlock-orm init prints', () => {
       return /(?<=found TypeORM 1\.1\.1, ).*/.exec(stderr)?.[0] ?? ''
     }
     const both = { 'node-cron': '4.6.0', croner: '10.0.1' }
+    const ofNest = { '@nestjs/schedule': '6.1.0', cron: '4.4.0' }
+    expect(await found(ofNest, { 'a.ts': "from '@nestjs/schedule'", 'b.ts': "from 'cron'" })).toBe(
+      '@nestjs/schedule 6.1.0',
+    )
     expect(await found(both, { 'a.ts': 'import {\n  Cron\n} from "croner"' })).toBe(
       'croner 10.0.1 and node-cron 4.6.0, of which the first is shown',
     )
@@ -188,6 +192,29 @@ describe('the lines that shedlock-orm init prints', () => {
      useFactory: (client: PrismaService) => ({ lockProvider: prismaLockProvider(client), cronTime: CronTime }),
    })`,
     )
+  })
+
+  it('inject the DataSource of Nest by its name if there are several', async () => {
+    const dependencies = {
+      typeorm: '1.1.1',
+      '@nestjs/typeorm': '12',
+      '@nestjs/schedule': '6',
+      typescript: '6',
+    }
+    const module = "TypeOrmModule.forRootAsync({ name: 'a' })"
+    expect(await printed(dependencies, { 'a.ts': module })).toContain(
+      'ShedLockModule.forRoot({ lockProvider: ty',
+    )
+    for (const files of [{ 'a.ts': module + module }, { 'a.ts': module, 'b.ts': module }]) {
+      const code = await printed(dependencies, files)
+      expect(code).toContain(`import { getDataSourceToken } from '@nestjs/typeorm'
+import type { DataSource } from 'typeorm'
+`)
+      expect(code).toContain(`ShedLockModule.forRootAsync({
+  inject: [getDataSourceToken('name')], // the name of the DataSource that has this table
+  useFactory: (client: DataSource) => ({ lockProvider: typeOrmLockProvider(client), cronTime: CronTime }),
+})`)
+    }
   })
 
   it('do not import the DataSource of the command line, beside that of Nest', async () => {
