@@ -64,7 +64,11 @@ describe('the lines that shedlock-orm init prints', () => {
           ...{ orm, files, scheduler, version },
         })),
     ])
-    const programs = cases.map(async ({ orm, files, scheduler, version }, index) => {
+    const several = {
+      ...{ orm: { typeorm: '1.1.1', '@nestjs/typeorm': '12' }, scheduler: '@nestjs/schedule', version: '12' },
+      files: { 'a.ts': 'TypeOrmModule.forRoot(), TypeOrmModule.forRoot()' },
+    }
+    const programs = [...cases, several].map(async ({ orm, files, scheduler, version }, index) => {
       const nest = scheduler === '@nestjs/schedule' ? { '@nestjs/core': '12', cron: '4.4.0' } : {}
       const dependencies = { ...orm, ...nest, ...(version !== '' && { [scheduler]: version }) }
       const code = await printed({ ...dependencies, typescript: '6.0.3' }, files)
