@@ -28,7 +28,9 @@ const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver
 export function missingDriver(project: Project, scheme: string): string | undefined {
   const { packages = [], via = [] } = SCHEMES[scheme]?.driver ?? {}
   const isNamed = [...packages, ...via].some((name) => project.has(name))
-  return isNamed || project.find(packages, via) ? undefined : packages[0]
+  const [missing] = isNamed || project.find(packages, via) ? [] : packages
+  // The next version runs only on Node.js 22 or later.
+  return missing === 'better-sqlite3' ? `${missing}@12` : missing
 }
 
 /** Connects with a driver of the user's project. */

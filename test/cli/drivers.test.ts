@@ -4,7 +4,7 @@ import { connectionString } from '../../src/cli/drivers/mssql-driver'
 import type { DialectName } from '../../src/sql/dialect'
 import { availableBackends, describeBackends } from '../backends'
 import { HOSTILE_LOCK_NAMES } from '../sql/quoting-modes'
-import { project, runCli } from './built-cli'
+import { failed, project, runCli } from './built-cli'
 import { openCli } from './open-cli'
 
 /** It has no types. */
@@ -83,4 +83,16 @@ describeBackends(availableBackends('mysql', 'mariadb'))('parameters of a URL for
     const { stdout, stderr } = await runCli(['doctor', '--url', `${database.url}?${parameters}`])
     expect(stdout + stderr).toMatch(says)
   })
+})
+
+it('says that SQLite was not built, which pnpm may leave out', async () => {
+  const thrown =
+    "class { constructor() { throw Error('Could not locate the bindings file. Tried:\\n → build') } }"
+  const cwd = project({ 'node_modules/better-sqlite3/index.js': `module.exports = ${thrown}`, 'a.db': '' })
+  expect(await runCli(['list', '--url', 'file:a.db'], { cwd })).toEqual(
+    failed(
+      3,
+      /^shedlock-orm: better-sqlite3 does not run: Could not locate the bindings file\. Tried: – let its build run .*\n$/,
+    ),
+  )
 })

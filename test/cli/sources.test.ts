@@ -253,7 +253,7 @@ it.each([
   for (const refused of [await run('list'), await run('doctor'), await run('exec', ...exec)])
     expect(refused).toEqual({
       ...{ status: 3, stdout: '' },
-      stderr: `shedlock-orm: There is no SQLite file ${file} – correct the path; this command does not create it.\n`,
+      stderr: `shedlock-orm: There is no SQLite file ${file} – create it with your migrations, or correct the path.\n`,
     })
   expect(existsSync(join(folder, made))).toBe(false)
   expect(await run('exec', '--create-table', ...exec)).toMatchObject({ status: 0 })

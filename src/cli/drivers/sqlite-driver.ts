@@ -18,18 +18,31 @@ export const sqliteDriver: CliDriver = {
     const file = sqliteFile(url)
     if (!create) checkFile(file)
     if (name === '@libsql/client') return openLibsql(exports as Libsql, `file:${file}`)
-    const database = new (exports as BetterSqlite3)(file, { timeout: 5_000 })
+    const database = built(() => new (exports as BetterSqlite3)(file, { timeout: 5_000 }))
     const run = onBetterSqlite3(database)
     // oxlint-disable-next-line typescript/require-await -- what it throws becomes a rejection
     return { run: async (text, values) => run(text, values), close: () => database.close() }
   },
 }
 
+/** @throws CommandError if the library has no binary that runs here; the error of SQLite */
+function built<T>(open: () => T): T {
+  try {
+    return open()
+  } catch (error) {
+    if (String((error as { code?: unknown }).code).startsWith('SQLITE_')) throw error
+    const [why] = (error as Error).message.split('\n')
+    throw databaseFailure(
+      `better-sqlite3 does not run: ${why} – let its build run (with pnpm: pnpm approve-builds), or install @libsql/client.`,
+    )
+  }
+}
+
 /** @throws CommandError if there is no such file, which every library would create */
 export function checkFile(file: string): void {
   if (!existsSync(file))
     throw databaseFailure(
-      `There is no SQLite file ${file} – correct the path; this command does not create it.`,
+      `There is no SQLite file ${file} – create it with your migrations, or correct the path.`,
     )
 }
 

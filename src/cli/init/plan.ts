@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { inspect } from 'node:util'
 import type { LockTableOptions } from '../../sql/internal'
 import type { Project } from '../project'
@@ -30,8 +31,8 @@ export interface Plan {
   readonly others?: readonly string[]
   readonly steps: readonly Step[]
   readonly provider: readonly [name: string, entry: string]
-  /** What the app calls its client, and the file that exports it, if it is known. */
-  readonly client: { readonly name: string; readonly file?: string }
+  /** What the app calls its client, and the path of the file that exports it, if it is known. */
+  readonly client: { readonly name: string; readonly path?: string }
   /** The files that the command line can load to find the database, the likeliest first. */
   readonly dataSources?: readonly string[]
   /** A driver for the command line, which Prisma's own engine is not; absent if the project has one. */
@@ -70,6 +71,6 @@ export function clientsOf(project: Project, type: string, usual: string) {
     const [, name = usual] = made.exec(text) ?? []
     const listed = `(?:export|(?:module\\.)?exports)\\b(?:[^{(>\\n]*|\\s*(?:=|default)?\\s*\\{[^}]*)\\b${name}\\b`
     const isExported = new RegExp(`^(?:export default new|module\\.exports = new|${listed})`, 'm').test(text)
-    return isExported ? [{ name, file }] : []
+    return isExported ? [{ name, file, path: join(project.root, file) }] : []
   })
 }

@@ -109,7 +109,7 @@ function linesOf(task: Task, plan: Plan, module: string, scheduler: Scheduler): 
   const [imported, slot, start] = scheduler
   const code = `${module && `import { ${imported} } from '${module}'\n`}import { LockingTaskExecutor${`${slot}${start}`.includes('slotOf') ? ', slotOf' : ''} } from 'shedlock-orm'
 import { ${provider} } from 'shedlock-orm/${entry}'
-${importOf(plan)}
+${importOf(project, plan)}
 
 const executor = new LockingTaskExecutor(${callOf(task, plan, plan.client.name)})
 const send = executor.wrap(
@@ -123,8 +123,9 @@ ${start}
 }
 
 /** Where the client is imported: only the user knows the path from there. */
-function importOf({ client: { name, file } }: Plan): string {
-  return `// and ${name}, your client${file === undefined ? '' : ` (that of ${file}, if your app uses it)`}`
+function importOf(project: Project, { client: { name, path } }: Plan): string {
+  const file = path === undefined ? '' : ` (that of ${project.short(path)}, if your app uses it)`
+  return `// and ${name}, your client${file}`
 }
 
 /** How Nest's scheduler starts jobs without `@Cron`. */
@@ -160,7 +161,7 @@ function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usag
       : ''
   const code = `${hasCron ? "import { CronTime } from 'cron'\n" : ''}${imports}import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { ${name} } from 'shedlock-orm/${entry}'
-${isKnown ? '' : `${importOf(plan)}\n`}
+${isKnown ? '' : `${importOf(project, plan)}\n`}
 // in the imports of each root module whose app has jobs
 ShedLockModule.${isOnly ? `forRoot(${options})` : `forRootAsync(${injected})`}
 

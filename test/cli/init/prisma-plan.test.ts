@@ -278,6 +278,15 @@ export default defineConfig({
     const { stdout } = await init(project({ ...files, 'src/db.ts': db }))
     expect(stdout).toContain('// and db, your client (that of src/db.ts, if your app uses it)\n')
     expect(stdout).toContain('prismaLockProvider(db)')
+    // The jobs are in another package than the client.
+    const root = project({
+      'package.json': '{ "workspaces": ["*"] }',
+      'db/package.json': PRISMA,
+      'db/prisma/schema.prisma': SCHEMA,
+      'db/db.ts': db,
+      'jobs/package.json': packageWith({ 'node-cron': '4.6.0' }),
+    })
+    expect((await init(join(root, 'db'))).stdout).toContain('(that of ../db/db.ts, if')
     const two: Texts[] = [{ 'src/b.ts': db }, { 'b/b.prisma': SCHEMA }]
     for (const more of two)
       expect((await init(project({ ...files, 'src/db.ts': db, ...more }))).stdout).toContain(
