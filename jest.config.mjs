@@ -45,8 +45,9 @@ export default {
   restoreMocks: true,
   // Ten seconds, unless this file says why a test needs longer.
   setupFilesAfterEnv: ['<rootDir>/test/jest/time-limits.ts'],
-  // Most of the time is spent waiting, for leases to end: in several files, and in several tests of one.
-  maxWorkers: 6,
+  // Most of the time is spent waiting, for leases to end: in several files, and in several tests of one. But if one file has changed, the
+  // tests that are close to it do not wait for others.
+  maxWorkers: process.argv.includes('--findRelatedTests') ? 2 : 6,
   maxConcurrency: 10,
   // A worker that has run a whole suite needs a second to end, on a busy machine more. One that something keeps alive is still told.
   workerGracefulExitTimeout: 10_000,

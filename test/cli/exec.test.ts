@@ -1,6 +1,5 @@
 import { expect, it } from '@jest/globals'
 import { HELD_BY_EXEC } from '../../src/core/locking-task-executor'
-import type { SqlLockProvider } from '../../src/sql/sql-lock-provider'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { freePort } from '../backends/free-port'
@@ -8,7 +7,7 @@ import { LOCAL, TcpProxy } from '../backends/tcp-proxy'
 import { eventually } from '../eventually'
 import { itIf, itOn } from '../it-if'
 import { root } from '../project'
-import { failed, FULL, runCli, startCli, type Started } from './built-cli'
+import { failed, runCli, startCli, type Started } from './built-cli'
 import { LOCK, node, openCli, UNTIL_STOPPED } from './open-cli'
 
 const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
@@ -22,7 +21,6 @@ const OTHER_CONNECTIONS: Readonly<Record<string, string>> = {
   mysql: 'select id from performance_schema.processlist where db = database() and id <> connection_id()',
 }
 const SLOT = ['--slot', '2026-11-21T10:00:00Z']
-const FOREVER = node('setInterval(() => 0, 1e6)')
 
 /** The way to a server that a test may silence. */
 async function behindProxy(address: string) {
@@ -31,11 +29,6 @@ async function behindProxy(address: string) {
   afterTest(() => proxy.close())
   url.port = String(proxy.port)
   return { proxy, env: { DATABASE_URL: url.href } }
-}
-
-async function leaseOf({ table }: SqlLockProvider): Promise<number> {
-  const lock = await table.find('job')
-  return (lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)
 }
 
 describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
@@ -71,12 +64,12 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     child.stdin.end('stop')
   })
 
-  // test/cli/list-and-release.test.ts shows that each driver connects; when to connect again is decided above them.
+  // test/cli/drivers.test.ts shows that each driver connects; when to connect again is decided above them.
   const itOnServer = itOn(backend, 'postgres')
   itOnServer(
     'extends and releases its lock on a new connection after the old one stopped answering',
     async () => {
-      const { database, provider, isHeld } = await openCli(backend)
+      const { database, lease, isHeld } = await openCli(backend)
       const { proxy, env } = await behindProxy(database.url)
       const startBehindProxy = (...options: string[]): Started =>
         startCli(['exec', 'job', ...options, ...node(UNTIL_STOPPED)], env)
@@ -84,7 +77,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
       const first = startBehindProxy('--lock-at-most-for', '7s', '--keep-alive')
       await first.up
       proxy.silence()
-      await eventually(async () => expect(await leaseOf(provider)).toBeGreaterThan(8_000))
+      await eventually(async () => expect(await lease()).toBeGreaterThan(8_000))
       proxy.silence()
       expect(await first.stop()).toEqual([0, null])
       expect(await isHeld()).toBe(false)
@@ -132,7 +125,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(await ended).toEqual([7, null])
   })
 
-  // What follows is the same on each. Signals, and the processes of a command: run-command.test.ts.
+  // What follows is the same on each. Signals, and the processes of a command: run-command.test.ts. A lock that is lost: exec-command-lost-lock.test.ts.
   if (backend !== backends[0]) return
 
   it('runs the command under the lock, frees it, and has its exit code', async () => {
@@ -180,82 +173,6 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     child.stderr.destroy()
     await up
     expect(await stop()).toEqual([0, null])
-    expect(await isHeld()).toBe(false)
-  })
-
-  it.each([
-    ['stderr', 76, ['1s', ...FOREVER]],
-    ['stderr', 76, ['1s', '--quiet', ...FOREVER]],
-    ['stdout', 7, ['10m', ...node('process.exit(7)')]],
-  ] as const)(
-    'stops a command whose lock is lost, or has its status, though %s cannot be written: %i',
-    async (stream, status, rest) => {
-      const { env } = await openCli(backend)
-      const exec = ['exec', 'job', '--lock-at-most-for', ...rest]
-      expect(await runCli(exec, { env, under: FULL[stream] })).toMatchObject({ status })
-    },
-  )
-
-  it('stops the command after a release by hand, and reports it', async () => {
-    const { run, isHeld } = await openCli(backend)
-    const running = run('exec', 'job', '--lock-at-most-for', '4s', '--keep-alive', ...FOREVER)
-    await eventually(async () => expect(await isHeld()).toBe(true))
-    expect((await run('release', 'job', '--yes')).status).toBe(0)
-    const { status, stderr } = await running
-    expect(status).toBe(76)
-    expect(stderr).toMatch(/Lock 'job' .* released by hand.* The command is being stopped\.$/m)
-    expect(stderr).not.toContain('lease was over')
-  })
-
-  it('extends a lock for which nobody gave a lease', async () => {
-    const { provider, env } = await openCli(backend)
-    // Twenty times as fast, because the first extension comes after twenty seconds.
-    const fast =
-      'const n=performance.now.bind(performance),s=setTimeout;performance.now=()=>20*n();globalThis.setTimeout=(f,t)=>s(f,t/20)'
-    const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(fast)}`
-    const { child } = startCli(['exec', 'job', '--wait', '5m', ...FOREVER], { ...env, NODE_OPTIONS })
-    afterTest(() => child.kill('SIGTERM'))
-    await eventually(async () =>
-      expect(child.exitCode !== null || (await leaseOf(provider)) > 60_000).toBe(true),
-    )
-    expect(child.exitCode).toBeNull()
-  })
-
-  it('says in one line each time that the lock could not be extended, or released', async () => {
-    const { dataSource, running } = await openCli(backend)
-    const lease = ['exec', 'job', '--lock-at-most-for', '2s', '--keep-alive', '--quiet']
-    const { ended, said } = await running(...lease, ...node("console.log('up'); setInterval(() => 0, 1e6)"))
-    const other = await running('exec', 'other', '--lock-at-most-for', '10m', ...node(UNTIL_STOPPED))
-    await dataSource.query('alter table shedlock rename to elsewhere')
-    expect(await other.stop()).toEqual([0, null])
-    expect(other.said('stderr')).toMatch(/\nshedlock-orm: Lock 'other' could not be released.*\n$/)
-    expect(await ended).toEqual([76, null])
-    // The last attempts have no time to find out that the table is missing, and print the database's error.
-    expect(said('stderr')).toMatch(
-      /^(shedlock-orm: Lock 'job' could not be extended; .*\n)+shedlock-orm: Lock 'job' can no longer be trusted: .*There is no lock table/,
-    )
-  })
-
-  it('does not begin, and stops what runs, when the lock is over that early', async () => {
-    const { run } = await openCli(backend)
-    const runs = Array.from({ length: 8 }, (_, index) =>
-      run('exec', `job-${index}`, '--lock-at-most-for', `${20 + 10 * index}ms`, ...FOREVER),
-    )
-    // 3: the database took longer than the lock lasts.
-    for (const { status } of await Promise.all(runs)) expect([76, 3]).toContain(status)
-  })
-
-  it('stops the command at the end of --keep-alive-at-most, and not before', async () => {
-    const { provider, run, isHeld } = await openCli(backend)
-    const limited = ['--lock-at-most-for', '4s', '--keep-alive-at-most', '5s']
-    const running = run('exec', 'job', ...limited, ...FOREVER)
-    await eventually(async () => expect(await leaseOf(provider)).toBeGreaterThan(5_000))
-    expect(await running).toEqual(
-      failed(
-        76,
-        /^shedlock-orm: Lock 'job' .* no longer extended, .*keepAlive\.atMost.* The command is being stopped\.$/m,
-      ),
-    )
     expect(await isHeld()).toBe(false)
   })
 

@@ -6,6 +6,8 @@ import { runCli, startCli, type Finished, type Started } from './built-cli'
 
 export const LOCK = ['exec', 'job', '--lock-at-most-for', '10m']
 export const node = (script: string): string[] => ['--', process.execPath, '-e', script]
+/** A command that does not end by itself. */
+export const FOREVER = node('setInterval(() => 0, 1e6)')
 /** A command that ends when something is written to it. */
 export const UNTIL_STOPPED = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
 
@@ -37,6 +39,11 @@ export async function openCli(
       return started
     },
     isHeld: async (name = 'job'): Promise<boolean> => (await provider.table.find(name))?.held ?? false,
+    /** How long its lease is, from the acquisition, in milliseconds. */
+    lease: async (name = 'job'): Promise<number> => {
+      const lock = await provider.table.find(name)
+      return (lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)
+    },
     isPaused: async (name = 'job'): Promise<boolean> => (await provider.table.find(name))?.paused ?? false,
   }
 }

@@ -73,16 +73,6 @@ describeBackends(backends)('the command of shedlock-orm exec on $name', (backend
     expect(await isHeld()).toBe(false)
   })
 
-  it('ends processes that ignore SIGTERM when the lock is lost', async () => {
-    const { run, isHeld } = await openCli(backend)
-    const stubborn = `trap '' TERM; sleep 600 & trap - TERM; sleep 600`
-    // `run` waits until no process has its output.
-    const lease = ['exec', 'job', '--lock-at-most-for', '1s']
-    const { status, stderr } = await run(...lease, '--', 'sh', '-c', stubborn)
-    expect({ status, stderr }).toEqual({ status: 76, stderr: expect.not.stringContaining('stays held') })
-    expect(await isHeld()).toBe(false)
-  })
-
   itIf(process.platform === 'linux', 'setsid')(
     'does not wait for a zombie, nor for a process in a session of its own',
     async () => {
