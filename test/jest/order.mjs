@@ -51,7 +51,7 @@ function closeness(path) {
   const called = new RegExp(`\\b${name.replaceAll('-', '')}[(<]|\\.command\\('(${commands})'\\)`, 'i')
   const text = readFileSync(path, 'utf8')
   const points = (file) =>
-    isNamed(file) ? 10 : text.includes(`/src/${file}'`) ? 4 : called.test(source(file)) ? 3 : 0
+    isNamed(file) ? 10 : text.includes(`/src/${file}'`) ? 6 : called.test(source(file)) ? 3 : 0
   return Math.max(
     0,
     ...changed.map((file) => shared(file) + points(file)),

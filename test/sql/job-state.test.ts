@@ -50,6 +50,8 @@ it.each([
   ['paused', '1h left', row('paused by ann: disk', -90, 60), { overdueAfter: MINUTE }],
   ['paused', 'for ever left', { ...row('paused by ann: disk', -90, 60), lockUntil: FOR_EVER }, {}],
   ['late', 'acquired 4m ago, limit 1m', row('host/1/1000 succeeded', -4, -3), { overdueAfter: MINUTE }],
+  ['late', 'acquired 4m ago, limit 1m', row('host/1/1000 failed', -4, -3), { overdueAfter: MINUTE }],
+  ['late', 'acquired 9m ago, limit 1m', row(LIVE, -9, -3), { overdueAfter: MINUTE }],
   ['late', 'never ran, limit 1m', undefined, { overdueAfter: MINUTE }],
   ['missed', 'due 20m ago, nobody ran it', row('host/1/1000 succeeded', -80, -79), { job: every(60) }],
   ['running', 'for 12m of 2h', row(LIVE, -12, 108), { job: every(5) }],

@@ -16,7 +16,6 @@ import {
 } from '../../src/sql/owner'
 import type * as owners from '../../src/sql/owner'
 import { lockRecords } from '../../src/sql/records'
-import { printable } from '../../src/core/errors'
 
 const NOW = new Date('2026-11-22T12:00:00.000Z')
 const outcomes = ['succeeded', 'failed', 'unlocked'] as const
@@ -90,11 +89,7 @@ describe('an owner, whatever lockedBy is,', () => {
     })
     expect(describeFailure(refused, false)).toBe('ECONNREFUSED')
     expect(describeFailure(refused, true)).toBe('ECONNREFUSED: connect ECONNREFUSED 10.0.0.1:25')
-    class BusinessError extends Error {}
-    expect(describeFailure(new BusinessError('x'), false)).toBe('BusinessError')
     expect(describeFailure(new Error('\n  refused\nat smtp'), true)).toBe('Error: refused')
-    expect(describeFailure('text', true)).toBe('_OTHER')
-    expect(describeFailure(Object.assign(new Error(), { code: 'hunter2 is wrong' }), false)).toBe('Error')
     const named = ['password', 'dbPwd', 'access_token', 'clientSecret', 'API_KEY'].map(
       (name) => `${name}=hunter2`,
     )
@@ -220,25 +215,4 @@ it('a lease is over if the clock was read just before its end, and then just aft
   expect(record?.lastRun).toMatchObject({ outcome: 'failed', endedAt: new Date(936), duration: 36 })
   const [late] = lockRecords([{ ...row, owner: 'host/1/36 failed' }])
   expect(late?.lastRun?.endedAt).toEqual(record?.lockUntil)
-})
-
-describe('a text of another program', () => {
-  it.each([
-    ['a\u200bb', 'a\\u200bb'],
-    ['tag \u{e0041}', 'tag \\udb40\\udc41'],
-    ['\u001b[31m\n\u0085\u2028', '\\u001b[31m\\u000a\\u0085\\u2028'],
-    ['größe 名前 😀', 'größe 名前 😀'],
-  ])('is shown with what is invisible as its code: %j', (text, shown) => {
-    expect(printable(text)).toBe(shown)
-  })
-
-  it('contains nothing invisible or controlling when it is shown, and is the same string as JSON', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(printable(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)
-        expect(JSON.parse(printable(JSON.stringify(text)))).toBe(text)
-      }),
-      { numRuns: 1_000, examples: [['\u{e0041}\u200b\ud800']] },
-    )
-  })
 })
