@@ -74,7 +74,7 @@ function foldersOf(project: Project, sources: readonly string[]): readonly strin
   return kept.length > 0 ? kept : outermost
 }
 
-const MIGRATION = /\bclass \w+\b[^]*\b(implements MigrationInterface|up\(queryRunner)\b/
+const MIGRATION = /\bclass \w+\b[^]*\b(implements MigrationInterface|(?<!\.)up\(queryRunner)\b/
 
 /** A folder that the user named; or, if there is one for each database in it, where the newest migration of each is. */
 function foldersAt(project: Project, wanted: string): readonly string[] {
@@ -102,7 +102,7 @@ async function migrationIn({ project, names }: Task, folder: string, date: numbe
   const classes = dated.map((each) => /\bclass (\w*?)\d{13}\b/.exec(project.read(each))?.[1])
   const [prefix = 'CreateShedLock', ...others] = new Set(classes)
   const name = `${dated.length > 1 && others.length === 0 ? prefix : 'CreateShedLock'}${date}`
-  const settings = project.sources(/\bmigrations *: /).map((each) => project.read(each))
+  const settings = project.sources(/\bmigrations *: |\bnew DataSource\(/).map((each) => project.read(each))
   // A DataSource may look for a name that all share.
   const isShared =
     dated.length > 1 &&
@@ -127,12 +127,12 @@ ${exported} class ${name} extends createShedLockMigration(${literal(names)}) {
   // Files that name the newest migration by its path.
   const stem = `/${basename(sample ?? '', extname(sample ?? ''))}`
   const lists = project.sources().filter((each) => sample && compact(project.read(each)).includes(stem))
-  const isNamed =
-    settings.length === 0 ||
-    settings.some((each) => ['/', "'", '"', '`'].some((mark) => each.includes(mark + basename(folder))))
+  const isNamed = settings.some((each) =>
+    ['/', "'", '"', '`'].some((mark) => each.includes(mark + basename(folder))),
+  )
   const what = lists[0]
     ? `Add ${file} to ${lists.join(' and ')}, as the others are.`
-    : `No DataSource was found that names ${folder}: check that yours does, or use --migrations.`
+    : `Check that your DataSource loads ${folder}: none was found that names it. For another folder, use --migrations.`
   const steps: readonly Step[] = lists[0] || !isNamed ? [[what, '']] : []
   return { write: { file, text: await project.format(path, text) }, steps }
 }
@@ -147,12 +147,17 @@ const migrations = [createShedLockMigration(${literal(names)})]`
   return [what, inStyleOf(project, code)]
 }
 
-/** The one that all sources show, or a driver. The entity needs it for a schema, and for names on MySQL. */
+/** The one that all sources and drivers show. The entity needs it for a schema, and for names on MySQL. */
 function dialectOf(project: Project): string {
-  const found = project.sources().flatMap((file) => project.read(file).match(TYPE) ?? [])
-  const driven = Object.keys(project.declared).flatMap((name) => TYPES.get(name) ?? [])
-  const [type, ...others] = new Set(found.length > 0 ? found : driven)
-  return type && others.length === 0 ? dialectOfDataSource({ type }) : '<database>'
+  const named = project.sources().flatMap((file) => project.read(file).match(TYPE) ?? [])
+  const { manifest, declared } = project
+  const drivers = Object.keys(named.length > 0 ? (manifest.dependencies ?? {}) : declared)
+  const types = [...named, ...drivers.flatMap((name) => TYPES.get(name) ?? [])]
+  const found = new Set(types.map((type) => dialectOfDataSource({ type })))
+  // They have one driver.
+  if (found.has('mariadb')) found.delete('mysql')
+  const [dialect, ...others] = found
+  return dialect && others.length === 0 ? dialect : '<database>'
 }
 
 /** Where only the app's environment has the type. */

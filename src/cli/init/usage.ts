@@ -138,9 +138,10 @@ function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usag
   const isTypeOrm = entry === 'typeorm'
   // Nest knows the DataSource only through this package.
   const isKnown = !isTypeOrm || project.has('@nestjs/typeorm')
-  const made = isTypeOrm ? 'TypeOrmModule.forRoot' : 'extends PrismaClient'
-  const clients = project.sources().flatMap((file) => project.read(file).split(made).slice(1))
-  const isOnly = !plan.others?.length && clients.length < 2
+  // Each application of a monorepo may have a DataSource of its own.
+  const several = isTypeOrm ? /\bTypeOrmModule\.forRoot[^]*\bTypeOrmModule\.forRoot/ : undefined
+  const clients = project.sources(several ?? /\bextends PrismaClient\b/)
+  const isOnly = !plan.others?.length && clients.length < (several ? 1 : 2)
   const call = callOf(task, plan, isKnown ? 'client' : plan.client.name)
   const found = call === `${name}(client)` ? name : `(client) => ${call}`
   const [, atLeast, timer] = OTHER
@@ -149,7 +150,10 @@ function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usag
     : [timer, '', `, ${atLeast}`]
   const options = `{ lockProvider: ${isKnown && isOnly ? found : call}${time} }`
   const [token, type] = isTypeOrm
-    ? ["getDataSourceToken('name')], // the name of the DataSource that has this table", 'DataSource']
+    ? [
+        'getDataSourceToken()], // with the name of the DataSource that has this table, if it has one',
+        'DataSource',
+      ]
     : ['PrismaService], // the service that is, or has, the client of this table', 'PrismaService']
   const injected = `{
   inject: [${token}

@@ -101,6 +101,7 @@ describe('shedlock-orm init with TypeORM', () => {
       'into a folder with a migration of another name, not with scripts',
       {
         'src/db/User.ts': 'class User1 implements MigrationInterface {}',
+        'src/runner.ts': 'class Runner { run() { return migration.up(queryRunner) } }',
         'src/new.ts': 'export const text = `class ${name} implements MigrationInterface { up(queryRunner) }`',
         'src/migrations/1_fill.ts': '',
       },
@@ -237,13 +238,14 @@ describe('shedlock-orm init with TypeORM', () => {
     ["migrations: ['dist/migrations/*.js']", 'old (1)', true],
     ["migrations: ['dist/old (1)/*.js']", 'old (1)', false],
     ['migrations: []', 'migrations', true],
-    ['entities: []', 'migrations', false],
+    ['entities: []', 'migrations', true],
+    ["...optionsOf(join(__dirname, 'migrations'))", 'migrations', false],
   ])('says that no DataSource names the folder: %s, of %s', async (setting, name, says) => {
     const files = { 'a.ts': `new DataSource({ ${setting} })`, [`src/${name}/${OLD}-User.ts`]: '' }
     const { stdout } = await init(project({ 'package.json': TYPEORM, ...files }))
-    expect(stdout.includes(`No DataSource was found that names src/${name}: check that yours does`)).toBe(
-      says,
-    )
+    expect(
+      stdout.includes(`Check that your DataSource loads src/${name}: none was found that names it`),
+    ).toBe(says)
   })
 
   it.each([
@@ -277,6 +279,14 @@ describe('shedlock-orm init with TypeORM', () => {
       [{ pg: '8', mysql2: '3' }, '<database>'],
     ] as const)
       expect((await init(project(source('', driver)))).stdout).toContain(
+        `shedLockEntity({ dialect: '${dialect}' })`,
+      )
+    // The one that is named may be that of a DataSource for tests.
+    for (const [driver, type, dialect] of [
+      [{ sqlite3: '6', mysql2: '3' }, 'sqlite', '<database>'],
+      [{ mysql2: '3' }, 'mariadb', 'mariadb'],
+    ] as const)
+      expect((await init(project(source(`], type: '${type}', x: [`, driver)))).stdout).toContain(
         `shedLockEntity({ dialect: '${dialect}' })`,
       )
     // As aligned settings are written, too.

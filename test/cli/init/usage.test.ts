@@ -206,19 +206,17 @@ describe('the lines that shedlock-orm init prints', () => {
       typescript: '6',
     }
     const module = "TypeOrmModule.forRootAsync({ name: 'a' })"
-    expect(await printed(dependencies, { 'a.ts': module })).toContain(
-      'ShedLockModule.forRoot({ lockProvider: ty',
-    )
-    for (const files of [{ 'a.ts': module + module }, { 'a.ts': module, 'b.ts': module }]) {
-      const code = await printed(dependencies, files)
-      expect(code).toContain(`import { getDataSourceToken } from '@nestjs/typeorm'
+    // Each application of a monorepo may have its own.
+    for (const files of [{ 'a.ts': module }, { 'a.ts': module, 'b.ts': module }] as Texts[])
+      expect(await printed(dependencies, files)).toContain('ShedLockModule.forRoot({ lockProvider: ty')
+    const code = await printed(dependencies, { 'a.ts': module + module })
+    expect(code).toContain(`import { getDataSourceToken } from '@nestjs/typeorm'
 import type { DataSource } from 'typeorm'
 `)
-      expect(code).toContain(`ShedLockModule.forRootAsync({
-  inject: [getDataSourceToken('name')], // the name of the DataSource that has this table
+    expect(code).toContain(`ShedLockModule.forRootAsync({
+  inject: [getDataSourceToken()], // with the name of the DataSource that has this table, if it has one
   useFactory: (client: DataSource) => ({ lockProvider: typeOrmLockProvider(client), cronTime: CronTime }),
 })`)
-    }
   })
 
   it('do not import the DataSource of the command line, beside that of Nest', async () => {
