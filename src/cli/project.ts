@@ -190,8 +190,10 @@ export class Project {
     // Without a flag, pnpm and the first Yarn do not add to the root of a workspace.
     const isFirst = this.manifest.workspaces !== undefined && this.read('yarn.lock').includes('lockfile v1')
     const isPnpm = manager === 'pnpm' && this.exists('pnpm-workspace.yaml')
+    // A version that another package needs must stay as it is.
+    const exact = missing.some((each) => /@\d+\.\d+\.\d/.test(each)) ? ' -E' : ''
     const flag = isPnpm ? ' -w' : isFirst ? ' -W' : ''
-    const command = manager === 'npm' ? 'npm install' : `${manager} add${flag}`
+    const command = `${manager === 'npm' ? 'npm install' : `${manager} add${flag}`}${exact}`
     return missing.length === 0 ? '' : `${command} ${missing.join(' ')}`
   }
 

@@ -173,6 +173,7 @@ it('says so if authorize has read the body', async () => {
 it.each([undefined, false, true])(
   'leaves the answer alone that authorize has begun itself, although it returns %p',
   async (permission) => {
+    const warnings = mutedWarnings()
     const { port } = await mounted(
       (handle) => (incoming, outgoing) => void handle(Object.assign(incoming, { outgoing }), outgoing),
       (_asked, host) => {
@@ -184,6 +185,7 @@ it.each([undefined, false, true])(
     )
     const [answer, body] = await send(port, '/')
     expect([answer.statusCode, answer.headers.location, body]).toEqual([302, '/login', 'to the login'])
+    expect(warnings).not.toHaveBeenCalled()
   },
 )
 

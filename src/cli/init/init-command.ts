@@ -51,10 +51,11 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
     const { version } = project.installed(name) ?? member.installed(name) ?? {}
     const [first = ''] = range.slice(1).split(' ')
     // What it does not know in our declarations, it may skip.
-    const unless = name === 'typescript' ? ' without skipLibCheck' : ''
-    if (version !== undefined && version.localeCompare(first, 'en', { numeric: true }) < 0)
+    const isSkipped = (): boolean =>
+      name === 'typescript' && member.files('.json').some((file) => SKIPS.test(member.read(file)))
+    if (version !== undefined && !isSkipped() && version.localeCompare(first, 'en', { numeric: true }) < 0)
       warn(
-        `${name} ${version} is too old${unless}: update it to ${first} or later (docs/works-with.md), and run this again`,
+        `${name} ${version} is too old: update it to ${first} or later (docs/works-with.md), and run this again`,
       )
   }
   const manager = project.manager()
@@ -86,6 +87,8 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const runner = manager === 'bun' ? 'bunx' : project.top.exists('.pnp.cjs') ? 'yarn' : 'npx'
   print(texts.join('\n\n').replace(/\bnpx(?= )/g, runner))
 }
+
+const SKIPS = /"skipLibCheck" *: *true/
 
 /** In the first comments of a file. */
 const GENERATED = /^([ \t\r]*(\/\/.*)?\n)*[ \t]*\/\/.*\b(generated (by|from)|do not (edit|modify))\b/i
