@@ -54,7 +54,8 @@ describe('Five seconds after its start the application checks its lock tables', 
   test('and says of which lock provider one does not exist', async () => {
     const dataSource = await openMemory()
     const provider = typeOrmLockProvider(dataSource)
-    const options = { lockProvider: () => provider, lockProviders: { audit: provider } }
+    const lockProviders = { audit: provider, fine: new InMemoryLockProvider() }
+    const options = { lockProvider: () => provider, lockProviders }
     await startWith(options, { provide: 'client', useValue: dataSource })
     expect(faults()).toEqual([])
     await checked(provider)
