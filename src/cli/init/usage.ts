@@ -72,11 +72,13 @@ export function usage(task: Task, plan: Plan): Usage {
   const has = (expression: RegExp): boolean => project.sources(expression).length > 0
   if (name === NEST || ((name ?? ROUTES) === ROUTES && project.has('@nestjs/core')))
     return nest(task, plan, found, name === NEST && (has(/@Cron\(/) || !has(OTHER_STARTS)))
+  // What starts with the server of a framework has a page of its own.
+  const start = isFramework(project) ? [APPS, ...(others.length > 0 ? [DOCS] : [])] : [DOCS]
   if (name === ROUTES)
     return [
       found,
       [
-        `Lock each route that is called as a job, because a call may come twice, as ${KNOWN[ROUTES]} in the repository shows (jobs that the server itself starts: ${isFramework(project) ? APPS : DOCS}), with this executor`,
+        `Lock each route that is called as a job, because a call may come twice, as ${KNOWN[ROUTES]} in the repository shows (jobs that the app starts itself: ${start.join(', ')}), with this executor`,
         `new LockingTaskExecutor(${callOf(task, plan, plan.client.name)})`,
       ],
       'croner',

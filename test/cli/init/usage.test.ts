@@ -108,16 +108,17 @@ describe('the lines that shedlock-orm init prints', () => {
     for (const files of [{ 'vercel.json': VERCEL, [USUAL]: SCHEMA }, route, below, inCode]) {
       const code = await printed(dependencies, files)
       expect(code).toMatch(
-        /as docs\/guides\/failover\.md#serverless-functions in the .* \(jobs that the server itself starts: docs\/guides\/recipes\.md#nextjs-nuxt-monorepos\), with this executor;/,
+        /as docs\/guides\/failover\.md#serverless-functions in the .* \(jobs that the app starts itself: docs\/guides\/recipes\.md#nextjs-nuxt-monorepos, docs\/schedulers\.md#slots\), with this executor;/,
       )
       expect(code).toMatch(/^new LockingTaskExecutor\(prismaLockProvider\(prisma\)\)$/m)
     }
+    expect(await printed({ '@prisma/client': '7', next: '16' }, { ...route })).toContain('monorepos), with')
     expect(await printed(withExpress, route)).toContain("from 'croner'")
     // That of another package.
     const inPackage = { 'apps/web/app/api/cron/route.ts': '', [USUAL]: SCHEMA }
     expect(await printed(dependencies, inPackage)).toContain("from 'croner'")
     expect(await printed(withExpress, inCode)).toContain(
-      '(jobs that the server itself starts: docs/schedulers.md#slots), with',
+      '(jobs that the app starts itself: docs/schedulers.md#slots), with',
     )
     const started = await printed(dependencies, { [USUAL]: SCHEMA })
     expect(started).toContain('(see docs/guides/recipes.md#nextjs-nuxt-monorepos in the')
