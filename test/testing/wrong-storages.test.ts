@@ -163,6 +163,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
     { 'acquires in two steps': acquiresInTwoSteps, 'has a memory for each instance': memoryOfEachInstance },
   'runs each slot exactly once if the clocks of sixteen contenders differ by at most one interval': {
     'acquires the last slot again': [HAS_RUN, 'if (lockedAt < before)'],
+    'refuses the slot after the last one': [HAS_RUN, 'if (lockedAt <= before + 1_000)'],
   },
 }
 
