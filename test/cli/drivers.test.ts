@@ -95,4 +95,10 @@ it('says that SQLite was not built, which pnpm may leave out', async () => {
       /^shedlock-orm: better-sqlite3 does not run: Could not locate the bindings file\. Tried: – let its build run .*\n$/,
     ),
   )
+  // Its own folder is missing.
+  const creating = ['exec', 'job', '--lock-at-most-for', '1m', '--create-table', '--', 'true']
+  const here = { cwd: project({}, 'better-sqlite3'), env: { DATABASE_URL: 'file:none/a.db' } }
+  expect(await runCli(creating, here)).toEqual(
+    failed(3, 'failed: Cannot open database because the directory'),
+  )
 })

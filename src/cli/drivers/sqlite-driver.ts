@@ -25,12 +25,13 @@ export const sqliteDriver: CliDriver = {
   },
 }
 
-/** @throws CommandError if the library has no binary that runs here; the error of SQLite */
+/** @throws CommandError if the library has no binary that runs here; the error of SQLite, or of the path, which is a TypeError */
 function built<T>(open: () => T): T {
   try {
     return open()
   } catch (error) {
-    if (String((error as { code?: unknown }).code).startsWith('SQLITE_')) throw error
+    const { code } = error as { code?: unknown }
+    if (error instanceof TypeError || String(code).startsWith('SQLITE_')) throw error
     const [why] = (error as Error).message.split('\n')
     throw databaseFailure(
       `better-sqlite3 does not run: ${why} – let its build run (with pnpm: pnpm approve-builds), or install @libsql/client.`,

@@ -151,14 +151,15 @@ function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usag
     ? [`@Cron(${CRON}) // needs ScheduleModule.forRoot()`, ', cronTime: CronTime', '']
     : [timer, '', `, ${atLeast}`]
   const options = `{ lockProvider: ${isKnown && isOnly ? found : call}${time} }`
-  const [token, type] = isTypeOrm
+  const [token, type, which] = isTypeOrm
     ? [
-        'getDataSourceToken()], // with the name of the DataSource that has this table, if it has one',
+        'getDataSourceToken()',
         'DataSource',
+        'with the name of the DataSource that has this table, if it has one',
       ]
-    : ['PrismaService], // the service that is, or has, the client of this table', 'PrismaService']
+    : ['PrismaService', 'PrismaService', 'the service that is, or has, the client of this table']
   const injected = `{
-  inject: [${token}
+  inject: [${token}], // ${which}
   useFactory: (client: ${type}) => (${options}),
 }`
   const imports =
