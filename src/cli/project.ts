@@ -130,7 +130,7 @@ export class Project {
   /** JavaScript and TypeScript, without declarations and tests; only those that contain what an expression matches. */
   sources(having?: RegExp): readonly string[] {
     const files = this.files('.ts', '.mts', '.cts', '.js', '.mjs', '.cjs')
-    const sources = files.filter((file) => !/\.(d|spec|test)\.\w+$/.test(file))
+    const sources = files.filter((file) => !/\.(d|spec|test)\.(config\.)?\w+$/.test(file))
     return having ? sources.filter((file) => having.test(this.read(file))) : sources
   }
 

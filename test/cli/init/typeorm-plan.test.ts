@@ -271,6 +271,7 @@ describe('shedlock-orm init with TypeORM', () => {
     const source = (entities: string, driver: Texts = {}) => ({
       'package.json': packageWith({ typeorm: '^1.1.1', typescript: '^6.0.0', ...driver }),
       'src/data-source.ts': `new DataSource({ type: process.env.TYPE, entities: [${entities}] })`,
+      'src/typeorm.test.config.ts': "({ type: 'sqljs' })",
     })
     for (const [driver, dialect] of [
       [{}, '<database>'],
