@@ -183,15 +183,15 @@ export class Project {
   /** The command that adds those of these packages that no package.json names, or that are there in another version; empty if there are none. */
   adds(...packages: readonly string[]): string {
     const missing = packages.filter((each) => {
-      const [name = '', version = ''] = each.split('@')
-      return !this.has(name) || (/^\d/.test(version) && this.version(name) !== version)
+      const [name = '', version] = each.split('@')
+      return !this.has(name) || (EXACT.test(each) && this.version(name) !== version)
     })
     const manager = this.manager()
     // Without a flag, pnpm and the first Yarn do not add to the root of a workspace.
     const isFirst = this.manifest.workspaces !== undefined && this.read('yarn.lock').includes('lockfile v1')
     const isPnpm = manager === 'pnpm' && this.exists('pnpm-workspace.yaml')
     // A version that another package needs must stay as it is.
-    const exact = missing.some((each) => /@\d+\.\d+\.\d/.test(each)) ? ' -E' : ''
+    const exact = missing.some((each) => EXACT.test(each)) ? ' -E' : ''
     const flag = isPnpm ? ' -w' : isFirst ? ' -W' : ''
     const command = `${manager === 'npm' ? 'npm install' : `${manager} add${flag}`}${exact}`
     return missing.length === 0 ? '' : `${command} ${missing.join(' ')}`
@@ -219,6 +219,9 @@ export class Project {
     return resolved && manifestIn(dirname(resolved.path))
   }
 }
+
+/** A package with a whole version, such as `cron@4.3.3`. */
+const EXACT = /@\d+\.\d+\.\d/
 
 /** Leaves out folders that may not be read, such as those of a database. Follows links to files only: others may form a circle. */
 function filesIn(folder: string): string[] {

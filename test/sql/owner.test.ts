@@ -90,6 +90,7 @@ describe('an owner, whatever lockedBy is,', () => {
     expect(describeFailure(refused, false)).toBe('ECONNREFUSED')
     expect(describeFailure(refused, true)).toBe('ECONNREFUSED: connect ECONNREFUSED 10.0.0.1:25')
     expect(describeFailure(new Error('\n  refused\nat smtp'), true)).toBe('Error: refused')
+    expect(describeFailure('text', true)).toBe('_OTHER')
     const named = ['password', 'dbPwd', 'access_token', 'clientSecret', 'API_KEY'].map(
       (name) => `${name}=hunter2`,
     )

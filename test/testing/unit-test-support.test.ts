@@ -57,8 +57,7 @@ it('a lock that is always free keeps nobody out, and is a lock for its task', as
   const result = await here.executeWithLock(job, async ({ lock, signal }) => {
     assertLocked('job')
     const beside = await provider.lock(job)
-    // As that of a real lock, it is greater than the one before.
-    // As on a database, none is 0.
+    // As that of a real lock, it is greater than the one before, and never 0.
     expect([await lock.fencingToken(), await beside?.fencingToken()]).toEqual([1, 2])
     expect(lock.remaining()).toBeLessThanOrEqual(60_000)
     await lock.extend('1h')

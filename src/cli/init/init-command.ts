@@ -47,13 +47,15 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const folder = project.short(member.root)
   const where = folder === '.' ? '' : `, in ${folder}`
   warn(`found ${[...plan.found, scheduler].map((each) => each.trim()).join(', ')}${where}`)
-  for (const [name, range] of Object.entries({ ...PEERS, typescript: '^5.2', '@nestjs/schedule': '^4' })) {
+  // With this setting the compiler does not look at our declarations.
+  const skips = member
+    .files('.json')
+    .some((file) => file.includes('tsconfig') && /"skipLibCheck" *: *true/.test(member.read(file)))
+  const compiler = skips ? {} : { typescript: '^5.2' }
+  for (const [name, range] of Object.entries({ ...PEERS, ...compiler, '@nestjs/schedule': '^4' })) {
     const { version } = project.installed(name) ?? member.installed(name) ?? {}
     const [first = ''] = range.slice(1).split(' ')
-    // What it does not know in our declarations, it may skip.
-    const isSkipped = (): boolean =>
-      name === 'typescript' && member.files('.json').some((file) => SKIPS.test(member.read(file)))
-    if (version !== undefined && !isSkipped() && version.localeCompare(first, 'en', { numeric: true }) < 0)
+    if (version !== undefined && version.localeCompare(first, 'en', { numeric: true }) < 0)
       warn(
         `${name} ${version} is too old: update it to ${first} or later (docs/works-with.md), and run this again`,
       )
@@ -87,8 +89,6 @@ async function run(orm: string | undefined, flags: InitFlags): Promise<void> {
   const runner = manager === 'bun' ? 'bunx' : project.top.exists('.pnp.cjs') ? 'yarn' : 'npx'
   print(texts.join('\n\n').replace(/\bnpx(?= )/g, runner))
 }
-
-const SKIPS = /"skipLibCheck" *: *true/
 
 /** In the first comments of a file. */
 const GENERATED = /^([ \t\r]*(\/\/.*)?\n)*[ \t]*\/\/.*\b(generated (by|from)|do not (edit|modify))\b/i

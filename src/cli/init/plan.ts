@@ -71,6 +71,6 @@ export function clientsOf(project: Project, type: string, usual: string) {
     const [, name = usual] = made.exec(text) ?? []
     const listed = `(?:export|(?:module\\.)?exports)\\b(?:[^{(>\\n]*|\\s*(?:=|default)?\\s*\\{[^}]*)\\b${name}\\b`
     const isExported = new RegExp(`^(?:export default new|module\\.exports = new|${listed})`, 'm').test(text)
-    return isExported ? [{ name, file, path: join(project.root, file) }] : []
+    return isExported ? [{ name, path: join(project.root, file) }] : []
   })
 }

@@ -35,7 +35,7 @@ export async function typeOrmPlan(task: Task): Promise<Plan> {
   const date = Date.now()
   const written = await Promise.all(missing.map((folder, index) => migrationIn(task, folder, date + index)))
   const made = clientsOf(project, 'DataSource', 'dataSource')
-  const exporting = made.map(({ file }) => file)
+  const exporting = made.map(({ path }) => project.short(path))
   // A module of Nest makes one of its own, and does not use that of the command line.
   const isKnown = made.length === 1 && !project.has('@nestjs/typeorm')
   const [client = { name: 'dataSource' }]: readonly Plan['client'][] = isKnown ? made : []

@@ -141,9 +141,10 @@ function nest(task: Task, plan: Plan, scheduler: string, hasCron: boolean): Usag
   // Nest knows the DataSource only through this package.
   const isKnown = !isTypeOrm || project.has('@nestjs/typeorm')
   // Each application of a monorepo may have a DataSource of its own.
-  const several = isTypeOrm ? /\bTypeOrmModule\.forRoot[^]*\bTypeOrmModule\.forRoot/ : undefined
-  const clients = project.sources(several ?? /\bextends PrismaClient\b/)
-  const isOnly = !plan.others?.length && clients.length < (several ? 1 : 2)
+  const hasSeveral = isTypeOrm
+    ? project.sources(/\bTypeOrmModule\.forRoot[^]*\bTypeOrmModule\.forRoot/).length > 0
+    : project.sources(/\bextends PrismaClient\b/).length > 1
+  const isOnly = !plan.others?.length && !hasSeveral
   const call = callOf(task, plan, isKnown ? 'client' : plan.client.name)
   const found = call === `${name}(client)` ? name : `(client) => ${call}`
   const [, atLeast, timer] = OTHER
