@@ -237,7 +237,7 @@ function contendersChart(all: All): Chart {
       ),
     ])
   })
-  return lines(points, 'contenders', 'contenders, ten attempts a second each', 'symlog')
+  return lines(points, 'contenders', 'contenders, 80 or 320 attempts a second', 'symlog')
 }
 
 const SCENARIOS: Readonly<Record<string, string>> = { lose: 'skip', 'win + release': 'acquire and release' }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openProvider, winAndRelease } from './open-provider'
+import { openProvider, winAndRelease, type OpenProvider } from './open-provider'
 
-/** Sets how many contenders try the lock from now on. The process answers with its measurements so far. */
+/** Sets how many contenders try the lock from now on. Once they do, the process answers with what those before have measured. */
 export interface ContenderOrder {
   readonly contenders: number
   /** The average interval between two attempts of one contender, in milliseconds. */
@@ -12,15 +12,20 @@ export interface ContenderOrder {
 export interface ContenderReport {
   readonly won: number[]
   readonly lost: number[]
-  /** Plain reads of the row through the same pool, which alternate with the attempts. */
+  /** Plain reads of the row, which alternate with the attempts. */
   readonly read: number[]
 }
+
+const READERS = 16
 
 const noReport = (): ContenderReport => ({ won: [], lost: [], read: [] })
 
 async function main(): Promise<void> {
-  const [, , database = '', url = '', connections] = process.argv
-  const { provider, read, close } = await openProvider(database, url, Number(connections))
+  const [, , database = '', url = '', most] = process.argv
+  const instances: OpenProvider[] = []
+  for (let each = 0; each < Number(most); each++)
+    instances.push(await openProvider(database, url, 1, { isOneOfMany: true }))
+  const reader = await openProvider(database, url, READERS)
   let report = noReport()
   let stop = new AbortController()
   let running: Promise<unknown> = Promise.resolve()
@@ -30,31 +35,39 @@ async function main(): Promise<void> {
     const answer = await question()
     report[answer].push((performance.now() - began) * 1000)
   }
-  const contend = async (pause: number, { signal }: AbortController): Promise<void> => {
+  const contend = async (
+    { provider }: OpenProvider,
+    pause: number,
+    { signal }: AbortController,
+  ): Promise<void> => {
     for (let count = 0; ; count++) {
       await sleep(pause * (0.5 + Math.random()))
       if (signal.aborted) return
       await ask(async () => {
         if (count % 2 === 0) return (await winAndRelease(provider, 'contended')) ? 'won' : 'lost'
-        await read('contended')
+        await reader.read('contended')
         return 'read'
       })
     }
   }
 
-  process.on('message', ({ contenders, pause }: ContenderOrder) => {
+  const change = async ({ contenders, pause }: ContenderOrder): Promise<void> => {
     stop.abort()
-    stop = new AbortController()
-    process.send?.(report)
+    await running
+    const answer = report
+    const some = instances.slice(0, contenders)
+    // Open their connections now rather than while measuring.
+    for (const { provider } of some) await winAndRelease(provider, 'contended')
     report = noReport()
-    running = Promise.all([running, ...Array.from({ length: contenders }, () => contend(pause, stop))])
-  })
+    stop = new AbortController()
+    running = Promise.all(some.map((each) => contend(each, pause, stop)))
+    process.send?.(answer)
+  }
+  process.on('message', (order: ContenderOrder) => void change(order))
   process.on('disconnect', () => {
     stop.abort()
-    void running.then(close)
+    void running.then(() => Promise.all([...instances, reader].map(({ close }) => close())))
   })
-  // Open all connections now rather than while measuring.
-  await Promise.all(Array.from({ length: Number(connections) }, () => winAndRelease(provider, 'contended')))
   process.send?.(report)
 }
 

@@ -7,8 +7,8 @@ import { openProvider, winAndRelease } from './open-provider'
 import { location } from './raw-clients'
 
 /**
- * The results for one lock that one process acquires and releases continuously while contenders in another process try to acquire
- * it.
+ * The results for one lock that one process acquires and releases continuously while contenders try to acquire it. They share another
+ * process, but each is an instance of its own, with a client of its own.
  */
 export interface Contention {
   readonly contenders: number
@@ -22,21 +22,21 @@ export interface Contention {
   readonly read: Spread
 }
 
-/** In microseconds; null if there was nothing to measure. */
+/** The medians of the rounds' medians and 99th percentiles, in microseconds; null if there was nothing to measure. */
 export interface Spread {
   readonly median: number | null
   readonly p99: number | null
 }
 
 const CONTENDERS = [0, 1, 4, 16, 64]
-/**
- * In milliseconds, the average interval between two attempts of one contender. Real jobs try once a minute, not ten times a second.
- */
+/** In milliseconds, the average interval between two attempts of one contender. Real jobs try once a minute, not ten times a second. */
 const PAUSE = 100
+/** If there are fewer, they try as often as these, so that a round has a 99th percentile. */
+const FEW = 16
 
 export async function contention(database: string, rounds: number, time: number): Promise<Contention[]> {
   const { url, remove } = location(database)
-  const winner = await openProvider(database, url, 1, { expired: ['contended'] })
+  const winner = await openProvider(database, url, 1, { make: { expired: ['contended'] } })
   const child = fork(join(__dirname, 'contender-process.ts'), [
     database,
     url,
@@ -44,14 +44,14 @@ export async function contention(database: string, rounds: number, time: number)
   ])
   const order = async (contenders: number): Promise<ContenderReport> => {
     const answered = once(child, 'message')
-    child.send({ contenders, pause: PAUSE } satisfies ContenderOrder)
+    child.send({ contenders, pause: (PAUSE * Math.min(contenders, FEW)) / FEW } satisfies ContenderOrder)
     return (await answered)[0] as ContenderReport
   }
   const seen = CONTENDERS.map((contenders) => ({
     contenders,
     wins: [] as number[],
-    lost: [] as number[],
-    read: [] as number[],
+    lost: [] as number[][],
+    read: [] as number[][],
   }))
   try {
     await once(child, 'message')
@@ -60,12 +60,13 @@ export async function contention(database: string, rounds: number, time: number)
         await order(one.contenders)
         const began = performance.now()
         const wins = await winsUntil(began + time, () => winAndRelease(winner.provider, 'contended'))
+        const took = performance.now() - began
         const { won, lost, read } = await order(0)
         // The first round is a warm-up.
         if (round === 0) continue
-        one.wins.push(((wins + won.length) * 1000) / (performance.now() - began))
-        one.lost.push(...lost)
-        one.read.push(...read)
+        one.wins.push(((wins + won.length) * 1000) / took)
+        one.lost.push(lost)
+        one.read.push(read)
       }
     }
   } finally {
@@ -90,8 +91,8 @@ async function winsUntil(end: number, win: () => Promise<boolean>): Promise<numb
   return wins
 }
 
-function spread(times: readonly number[]): Spread {
-  return times.length === 0
-    ? { median: null, p99: null }
-    : { median: median(times), p99: quantile(times, 0.99) }
+function spread(rounds: readonly (readonly number[])[]): Spread {
+  const measured = rounds.filter((times) => times.length > 0)
+  if (measured.length === 0) return { median: null, p99: null }
+  return { median: median(measured.map(median)), p99: median(measured.map((times) => quantile(times, 0.99))) }
 }

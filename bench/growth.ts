@@ -19,7 +19,9 @@ export async function growth(database: string, rounds: number, time: number): Pr
   const { url, remove } = location(database)
   const open = await Promise.all(
     ROWS.map((rows) =>
-      openProvider(database, url, 1, { expired: names(rows - 1), table: `shedlock_bench_${String(rows)}` }),
+      openProvider(database, url, 1, {
+        make: { expired: names(rows - 1), table: `shedlock_bench_${String(rows)}` },
+      }),
     ),
   )
   const operations = open.flatMap(({ provider }, index): Operation[] => {
@@ -59,7 +61,7 @@ export async function crowd(name: string, rounds: number): Promise<Crowd[]> {
     database.placeholder,
     raw.runPrepared ?? raw.run,
   )
-  const ours = await openProvider(name, url, CONNECTIONS, { expired: all })
+  const ours = await openProvider(name, url, CONNECTIONS, { make: { expired: all } })
   const runs: Record<string, (lock: string) => Promise<unknown>> = {
     [OUR_STATEMENTS]: (lock) => bare.winAndRelease(lock),
     'ours: TypeORM': (lock) => winAndRelease(ours.provider, lock),

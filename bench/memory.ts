@@ -23,7 +23,7 @@ export function memory(): Promise<Memory> {
 
 async function inThisProcess(): Promise<Memory> {
   const { url, remove } = location('sqlite')
-  const { provider, close } = await openProvider('sqlite', url, 1, { expired: [] })
+  const { provider, close } = await openProvider('sqlite', url, 1, { make: { expired: [] } })
   const executor = new LockingTaskExecutor(provider)
   const kept: unknown[] = []
   const each = async (take: (name: string) => Promise<unknown>): Promise<number> => {

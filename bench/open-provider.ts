@@ -6,6 +6,11 @@ import { benchDatabase } from './raw-clients'
 
 const TABLE = 'shedlock_bench_more'
 
+interface MadeTable {
+  readonly expired: readonly string[]
+  readonly table?: string
+}
+
 export interface OpenProvider {
   readonly provider: LockProvider
   /** Reads the lock's row by its primary key, and does nothing else. */
@@ -13,18 +18,19 @@ export interface OpenProvider {
   readonly close: () => Promise<void>
 }
 
-/** Opens our lock through TypeORM with a pool of its own. The caller that creates the table also drops it. */
+/** Opens our lock through TypeORM, as one instance of an app. The caller that creates the table also drops it. */
 export async function openProvider(
   name: string,
   url: string,
   connections: number,
-  make?: { expired: readonly string[]; table?: string },
+  { make, isOneOfMany = false }: { make?: MadeTable; isOneOfMany?: boolean } = {},
 ): Promise<OpenProvider> {
   const database = benchDatabase(name)
   const tableName = make?.table ?? TABLE
   const control = make && database.raw(url)
   if (control) await makeLockTable(database, control, tableName, make.expired)
-  const dataSource = await new DataSource(database.typeOrm(url, connections)).initialize()
+  const options = { ...database.typeOrm(url, connections), ...(isOneOfMany && database.closesIdle) }
+  const dataSource = await new DataSource(options).initialize()
   return {
     // A long time limit, so that waiting for a connection of the pool is measured rather than cut off.
     provider: typeOrmLockProvider(dataSource, { tableName, timeLimit: '1m' }),

@@ -31,6 +31,8 @@ export interface BenchDatabase {
   /** Opens a client, by default with a single connection. */
   readonly raw: (url: string, connections?: number) => RawClient
   readonly typeOrm: (url: string, connections: number) => DataSourceOptions
+  /** More options, with which its pool soon closes what is idle. Absent: the server takes two connections for each contender. */
+  readonly closesIdle?: { readonly extra: object }
   /** Sends a prepared statement on a connection of TypeORM's. Undefined if TypeORM's own `query` is used instead. */
   readonly prepared?: (connection: unknown, text: string, values: unknown[]) => Promise<unknown>
   readonly counters: (control: RunRaw, url: string) => ServerCounters
@@ -91,6 +93,7 @@ const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
       }
     },
     typeOrm: (url, poolSize) => ({ type: 'postgres', url, poolSize }),
+    closesIdle: { extra: { idleTimeoutMillis: 100 } },
     prepared: (client, text, values) =>
       (client as pg.ClientBase).query({ name: nameOf(text), text, values: [...values] }),
     counters: postgresCounters,
