@@ -16,6 +16,7 @@ export interface ContenderReport {
   readonly read: number[]
 }
 
+/** How many connections the reads of all contenders share: with one more for each contender, a server would refuse some. */
 const READERS = 16
 
 const noReport = (): ContenderReport => ({ won: [], lost: [], read: [] })
