@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { ContenderOrder, ContenderReport } from './contender-process'
+import { asMany } from './fraction'
 import { median, quantile } from './quantile'
 import { openProvider, winAndRelease } from './open-provider'
 import { location } from './raw-clients'
@@ -28,7 +29,7 @@ export interface Spread {
   readonly p99: number | null
 }
 
-const CONTENDERS = [0, 1, 4, 16, 64]
+const CONTENDERS = [0, 1, asMany(4), asMany(16), asMany(64)]
 /** In milliseconds, the average interval between two attempts of one contender. Real jobs try once a minute, not ten times a second. */
 const PAUSE = 100
 /** If there are fewer, they try as often as these, so that a round has a 99th percentile. */
