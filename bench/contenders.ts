@@ -81,8 +81,8 @@ export async function contention(database: string, rounds: number, time: number)
     contenders,
     winsPerSecond: median(wins),
     timesUncontended: median(wins.map((one, round) => one / (alone[round] ?? NaN))),
-    lose: contenders === 0 ? spread([]) : spread(lost),
-    read: contenders === 0 ? spread([]) : spread(read),
+    lose: spread(lost),
+    read: spread(read),
   }))
 }
 

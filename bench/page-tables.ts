@@ -82,7 +82,8 @@ function timesOfClients({ databases }: Results): string {
 
 /** Returns the tables of bench/figures.md. `npm run bench` prints all results. */
 export function allTables(results: Results): string {
-  const { machine, measured, databases, memory, day, entryPoints, installedBytes } = results
+  const { machine, measured, contendersMeasured, databases, memory, day, entryPoints, installedBytes } =
+    results
   const all = Object.entries(databases)
   return [
     `Measured on ${measured.date} at commit \`${measured.commit}\` on ${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Times are median microseconds. The first × compares a skip with a bare read by primary key through the raw driver, the second compares acquire and release with the same statements through it. Round trips and log bytes are those of a skip, then of acquire and release. ${ABOUT_PEERS}`,
@@ -94,6 +95,11 @@ export function allTables(results: Results): string {
     timesOfClients(results),
     ...networks(all),
     '### One lock, 64 contenders',
+    ...(contendersMeasured === undefined
+      ? []
+      : [
+          `Measured at commit \`${contendersMeasured}\`, on another machine: do not compare its times with those above.`,
+        ]),
     table(
       ['database', 'acquired and released per second', 'of the pace alone', 'loser µs', 'its p99'],
       all.map(([name, { contention }]) => {

@@ -11,6 +11,8 @@ import type { StatementShapes } from './statement-shapes'
 /** The output of `--json`. */
 export interface Results {
   readonly measured: { readonly date: string; readonly commit: string }
+  /** The commit at which the contenders were measured, if that was another run, on another machine. Added by hand. */
+  readonly contendersMeasured?: string
   readonly machine: Readonly<Record<string, string>>
   readonly databases: Readonly<Record<string, DatabaseResults>>
   readonly memory: Memory
